@@ -1,0 +1,3 @@
+"""grasp: query-aware context compression for retrieval-augmented generation."""
+
+__version__ = "0.1.0"

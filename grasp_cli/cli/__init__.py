@@ -1,0 +1,1 @@
+"""One file per verb: options, a call, and what is shown."""

@@ -1,0 +1,69 @@
+"""The `grasp` command: its verbs, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import typer
+
+from grasp_cli import __version__
+from grasp_cli.pipe.errors import GraspError, PipeClosed
+
+app = typer.Typer(
+    name="grasp",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Query-aware context compression for retrieval-augmented generation, as a Unix pipe.\n\n"
+        "grasp index documents.jsonl; "
+        "grasp retrieve questions.jsonl | grasp compress | grasp answer | grasp evaluate"
+    ),
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"grasp {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _grasp(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    pass
+
+
+def _add_verbs() -> None:
+    from grasp_cli.cli.compress import compress
+
+    app.command()(compress)
+
+
+_add_verbs()
+
+
+def main() -> None:
+    """Console script: run, and turn what is raised into a message and an exit code."""
+    try:
+        app()
+    except PipeClosed as error:
+        sys.exit(error.exit_code)
+    except GraspError as error:
+        typer.echo(f"grasp: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:  # noqa: BLE001 - the last resort: a bug, shown whole
+        traceback.print_exc()
+        typer.echo("grasp: this is a bug in grasp; please report it with the lines above", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Every default, once. Help texts, documentation and code read them here.
+
+Names follow the papers: GRASP (hybrid retrieval, QUITO-X, EP-EXIT), EXIT, ragcompress.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TextDefaults:
+    """Sentences."""
+
+    splitter: str = "rule"
+
+
+@dataclass(frozen=True)
+class IndexDefaults:
+    """`grasp index`."""
+
+    directory: str = "grasp_index"
+    passage_words: int = 150
+    index_title: bool = True
+    bm25_k1: float = 1.5
+    bm25_b: float = 0.75
+    window: int = 256
+
+
+@dataclass(frozen=True)
+class RetrieveDefaults:
+    """`grasp retrieve`."""
+
+    top_k: int = 5
+    rrf_k: int = 10
+    depth: int = 100  # the pool that is fused is max(depth, 10 k)
+    mode: str = "hybrid"
+    window: int = 64
+
+
+@dataclass(frozen=True)
+class CompressDefaults:
+    """`grasp compress`; GRASP's published settings."""
+
+    method: str = "grasp"
+    coarse: bool = True
+    fine: bool = True
+    coarse_ratio: float = 0.8
+    quitox_min_keep: int = 2
+    gaussian_sigma: float = 2.0
+    similarity_threshold: float = 0.45
+    locality_window: int = 2
+    fine_threshold: float = 0.5
+    on_empty: str = "keep-best"
+    lead_sentences: int = 3
+    window: int = 32
+
+
+@dataclass(frozen=True)
+class AnswerDefaults:
+    """`grasp answer`."""
+
+    reader: str = "transformers"
+    prompt: str = "strict"
+    max_new_tokens: int = 32
+    concurrency: int = 4
+    connect_timeout: float = 5.0
+    read_timeout: float = 120.0
+    ollama_url: str = "http://127.0.0.1:11434"
+    openai_url: str = "http://127.0.0.1:8000/v1"
+    window: int = 8
+
+
+@dataclass(frozen=True)
+class EvaluateDefaults:
+    """`grasp evaluate`."""
+
+    format: str = "table"
+
+
+TEXT = TextDefaults()
+INDEX = IndexDefaults()
+RETRIEVE = RetrieveDefaults()
+COMPRESS = CompressDefaults()
+ANSWER = AnswerDefaults()
+EVALUATE = EvaluateDefaults()
+
+PROFILE = "embedded"
+SCORE_DECIMALS = 4  # scores are rounded to this before any decision and on output

@@ -1,0 +1,1 @@
+"""The record contract, JSONL streams, the stage engine and the error tree."""

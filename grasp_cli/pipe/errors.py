@@ -1,0 +1,88 @@
+"""Every error that grasp raises on purpose, and the exit code each one ends with.
+
+GraspError            1    a bug, unless a subclass says otherwise
+├── UsageError        2    the command line does not make sense
+├── MissingError      3    an extra, a model or a server is not there
+├── DataError         4    the input cannot be read, or there is none
+├── ProcessingError   5    the work itself failed
+├── GateError         8    a quality gate was not met
+├── PipeClosed        141  whoever read our output went away (silent)
+└── RecordError       7    one record cannot be processed; it travels on with `error`
+    ├── ServerMissing 3    the server that the record needs is not there
+    └── TooSlow       5    no answer within the time allowed
+
+A message is one sentence that says what happened, where, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class GraspError(Exception):
+    """Base class; `exit_code` is what the process ends with."""
+
+    exit_code = 1
+
+
+class UsageError(GraspError):
+    """The command line does not make sense."""
+
+    exit_code = 2
+
+
+class MissingError(GraspError):
+    """Something to install, download or start is missing."""
+
+    exit_code = 3
+
+
+class DataError(GraspError):
+    """The input data cannot be read, contradicts itself, or is absent."""
+
+    exit_code = 4
+
+
+class ProcessingError(GraspError):
+    """The work failed for a reason that is neither usage nor data."""
+
+    exit_code = 5
+
+
+class GateError(GraspError):
+    """A quality gate (`evaluate --min`) was not met."""
+
+    exit_code = 8
+
+
+class PipeClosed(GraspError):
+    """The reader of our standard output has gone away."""
+
+    exit_code = 141
+
+
+class RecordError(GraspError):
+    """One record cannot be processed; the others can.
+
+    A stage returns (not raises) it in the record's place, and the engine writes the record with
+    `error: {stage, type, message, retryable}`.
+    """
+
+    exit_code = 7
+    retryable = False
+
+    def __init__(self, message: str, *, kind: str | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind or type(self).__name__
+
+
+class ServerMissing(RecordError):
+    """The server, or the model on it, is not there; another try may succeed."""
+
+    exit_code = 3
+    retryable = True
+
+
+class TooSlow(RecordError):
+    """No answer within the time allowed; another try may succeed."""
+
+    exit_code = 5
+    retryable = True

@@ -1,0 +1,139 @@
+"""Read JSONL: files or standard input, plain or compressed, one checked object at a time.
+
+Compression is told from the first bytes, not from the name, so it works on standard input too.
+A byte-order mark, blank lines and a missing final newline are accepted.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from grasp_cli.pipe import json_lines
+from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.records import Record, to_document, to_record
+
+STDIN = Path("-")
+_BOM = b"\xef\xbb\xbf"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that could not be read: where it stood, its bytes, and why."""
+
+    path: str
+    number: int
+    line: bytes
+    error: DataError
+
+
+OnBadLine = Callable[[BadLine], None]
+Check = Callable[[Any, str, int], Record]
+
+
+def raise_bad_line(bad: BadLine) -> None:
+    """The default for `on_bad_line`: the first unreadable line ends the run."""
+    raise bad.error
+
+
+def read_records(paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line) -> Iterator[Record]:
+    """Records of all files in turn, checked (`pipe.records`); equal ids are refused."""
+    return _read(paths, to_record, on_bad_line)
+
+
+def read_documents(
+    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line
+) -> Iterator[Record]:
+    """Documents of all files in turn, checked (`pipe.records`); equal ids are refused."""
+    return _read(paths, to_document, on_bad_line)
+
+
+def _read(paths: Iterable[Path], check: Check, on_bad_line: OnBadLine) -> Iterator[Record]:
+    seen: dict[str, tuple[int, int]] = {}
+    names: list[str] = []
+    total = 0
+    for path in paths:
+        names.append(_name(path))
+        for number, line in read_lines(path):
+            total += 1
+            where = f"{names[-1]}:{number}"
+            try:
+                record = check(json_lines.loads(line, where), where, total)
+                _refuse_seen(record["id"], seen, names, number)
+            except DataError as error:
+                on_bad_line(BadLine(names[-1], number, line, error))
+                continue
+            yield record
+
+
+def _refuse_seen(
+    key: str, seen: dict[str, tuple[int, int]], names: list[str], number: int
+) -> None:
+    here = (len(names) - 1, number)
+    file, line = seen.setdefault(key, here)
+    if (file, line) != here:
+        raise DataError(
+            f'{names[-1]}:{number}: the id "{key}" was used before, at {names[file]}:{line}'
+        )
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank, without line ends and byte-order mark."""
+    with open_binary(path) as stream:
+        try:
+            for number, line in enumerate(stream, start=1):
+                text = line.rstrip(b"\r\n")
+                if number == 1 and text.startswith(_BOM):
+                    text = text[len(_BOM) :]
+                if text.strip():
+                    yield number, text
+        except (EOFError, gzip.BadGzipFile, _zstd_error()) as error:
+            raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file or standard input ("-") for reading bytes, uncompressed on the way.
+
+    Standard input is opened anew on descriptor 0: a reader thread that is still blocked on it when
+    the process ends must not hold the lock of `sys.stdin`.
+    """
+    try:
+        raw = open(0 if path == STDIN else path, "rb", closefd=path != STDIN)
+    except IsADirectoryError:
+        raise DataError(f"{path}: this is a directory; name a file in it") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be opened: {error.strerror}") from None
+    start = raw.peek(4)[:4]
+    if start.startswith(_GZIP):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if start.startswith(_ZSTD):
+        import zstandard
+
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        return cast(BinaryIO, io.BufferedReader(reader, _CHUNK))
+    return raw
+
+
+def inputs_or_stdin(paths: list[Path] | None, verb: str) -> list[Path]:
+    """The files to read; a terminal as the only input is a usage error, never a silent wait."""
+    chosen = paths or [STDIN]
+    if STDIN in chosen and sys.stdin is not None and sys.stdin.isatty():
+        raise UsageError(f"usage: grasp {verb} [FILE…] (or data on standard input); see --help")
+    return chosen
+
+
+def _name(path: Path) -> str:
+    return "stdin" if path == STDIN else str(path)
+
+
+def _zstd_error() -> type[Exception]:
+    import zstandard
+
+    return cast(type[Exception], zstandard.ZstdError)
