@@ -1,0 +1,1 @@
+"""Models: where their weights are, how they are loaded and run."""
