@@ -1,0 +1,189 @@
+"""A transformer encoder as a sentence embedder and as a source of contextual token states.
+
+The results do not depend on what else is in a batch, not even in the last bit: texts are padded
+to a multiple of eight tokens and only texts of the same padded length share a batch, so that the
+shapes of a text's own arithmetic are always the same (on a CPU in float32; tested). That also
+wastes far less work than padding to the longest of a mixed batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grasp_cli.models.pooling import Pooling
+from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.pipe.errors import ProcessingError
+
+Floats = npt.NDArray[np.float32]
+
+_STEP = 8  # padded lengths are multiples of this
+_BATCH_TOKENS = 4096  # larger batches fall out of the processor's cache and are slower
+
+
+class Encoder:
+    """An encoder model in a local directory (sentence-transformers or plain transformers layout).
+
+    Pooling and normalisation are those that the directory's own files state; a directory without
+    such files (Contriever, say) is mean-pooled and not normalised.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        dtype: str = "float32",
+        batch_tokens: int = _BATCH_TOKENS,
+    ) -> None:
+        self.path = path
+        self.dtype = dtype
+        self._threads = threads
+        self._batch_tokens = batch_tokens
+
+    @property
+    def name(self) -> str:
+        """A name for records and messages."""
+        return self.path.name
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer (package tokenizers) without truncation and padding."""
+        from grasp_cli.text.tokens import load_tokenizer
+
+        return load_tokenizer(self.path)
+
+    @cached_property
+    def _model(self) -> Any:
+        torch = torch_runtime(self._threads)
+        transformers = quiet_transformers()
+        options = {"dtype": getattr(torch, self.dtype), "attn_implementation": "sdpa"}
+        model = transformers.AutoModel.from_pretrained(
+            self.path, local_files_only=True, trust_remote_code=False, **options
+        )
+        return model.eval()
+
+    @cached_property
+    def _pooling(self) -> Pooling:
+        return Pooling.of(self.path)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return int(self._model.config.hidden_size)
+
+    @cached_property
+    def max_length(self) -> int:
+        """The positions of the model, special tokens included (not the shorter packaged limit)."""
+        positions = int(self._model.config.max_position_embeddings)
+        offset = self._model.config.model_type in ("roberta", "xlm-roberta", "mpnet")
+        return positions - 2 if offset else positions
+
+    @cached_property
+    def special_tokens(self) -> tuple[list[int], list[int]]:
+        """What the tokenizer puts before and after a text."""
+        empty = self.tokenizer.encode("").ids
+        probe = self.tokenizer.encode("a").ids
+        before = next((i for i, pair in enumerate(zip(empty, probe, strict=False))
+                       if pair[0] != pair[1]), len(empty))
+        return empty[:before], empty[before:]
+
+    @property
+    def room(self) -> int:
+        """How many tokens of text fit in one pass."""
+        before, after = self.special_tokens
+        return self.max_length - len(before) - len(after)
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Vectors of texts, shape (len(texts), dimension), float32.
+
+        Equal texts are computed once. A text of more than `room` tokens is embedded in windows of
+        equal size, and its vector is their mean, weighted by tokens (normalised again where the
+        model normalises): nothing is cut.
+        """
+        index = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        windows, owners = self._windows(list(index))
+        vectors = np.zeros((len(index), self.dimension), np.float32)
+        weights = np.zeros(len(index), np.float32)
+        for number, states in self.states(windows):
+            vector, size = self._pooling.pool(states), len(windows[number])
+            vectors[owners[number]] += vector * size
+            weights[owners[number]] += size
+        vectors /= np.maximum(weights, 1)[:, None]
+        if self._pooling.normalise:
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return vectors[[index[text] for text in texts]]
+
+    def _windows(self, texts: list[str]) -> tuple[list[list[int]], list[int]]:
+        windows, owners = [], []
+        for number, found in enumerate(
+            self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        ):
+            for start, end in even_windows(len(found.ids), self.room):
+                windows.append(found.ids[start:end])
+                owners.append(number)
+        return windows, owners
+
+    def states(self, windows: Sequence[Sequence[int]]) -> Iterator[tuple[int, Any]]:
+        """The last hidden states of token windows, in the order that batches well.
+
+        Parameters
+        ----------
+        windows
+            Token ids without special tokens, at most `room` each; those are added here.
+
+        Yields
+        ------
+        tuple of int and torch.Tensor
+            The window's number and its states with special tokens, shape (tokens, dimension),
+            float32.
+
+        Raises
+        ------
+        ProcessingError
+            Where the model returns a value that is not finite.
+        """
+        torch = torch_runtime(self._threads)
+        before, after = self.special_tokens
+        sizes = [len(window) + len(before) + len(after) for window in windows]
+        for length, members in _batches(sizes, self._batch_tokens):
+            ids = torch.zeros((len(members), length), dtype=torch.long)
+            mask = torch.zeros((len(members), length), dtype=torch.long)
+            for row, number in enumerate(members):
+                ids[row, : sizes[number]] = torch.tensor([*before, *windows[number], *after])
+                mask[row, : sizes[number]] = 1
+            with torch.inference_mode():
+                hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+            for row, number in enumerate(members):
+                states = hidden[row, : sizes[number]]
+                if not bool(torch.isfinite(states).all()):
+                    raise ProcessingError(
+                        f"{self.name}: the model gave values that are not finite ({self.dtype})"
+                    )
+                yield number, states
+
+
+def even_windows(count: int, most: int) -> list[tuple[int, int]]:
+    """Cut `count` tokens into the fewest windows of at most `most`, sizes as equal as they can be.
+
+    At least one window, also for no tokens.
+    """
+    pieces = max(1, -(-count // most))
+    return [(count * i // pieces, count * (i + 1) // pieces) for i in range(pieces)]
+
+
+def _batches(sizes: Sequence[int], batch_tokens: int) -> Iterator[tuple[int, list[int]]]:
+    """Padded length and members of each batch; longest first, so that memory peaks at once."""
+    groups: dict[int, list[int]] = {}
+    for number, size in enumerate(sizes):
+        groups.setdefault(-(-size // _STEP) * _STEP, []).append(number)
+    for length in sorted(groups, reverse=True):
+        rows = max(1, batch_tokens // length)
+        members = groups[length]
+        for start in range(0, len(members), rows):
+            yield length, members[start : start + rows]
