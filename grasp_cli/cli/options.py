@@ -40,21 +40,26 @@ class Profile(str, Enum):
 Inputs = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[FILE]…", help="Files to read in turn; none or - is standard input.",
+        metavar="[FILE]…",
+        help="Files to read in turn; none or - is standard input.",
         show_default=False,
     ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", show_default=False,
-        help="Write here (complete or not at all; .gz and .zst compress) instead of standard output.",
+        "-o",
+        "--output",
+        metavar="FILE",
+        show_default=False,
+        help="Write this file, whole or not at all; .gz and .zst compress.",
     ),
 ]
 Expect = Annotated[
     str | None,
     typer.Option(
-        metavar="N|FILE", show_default=False,
+        metavar="N|FILE",
+        show_default=False,
         help="Fail unless N records, or every id of FILE, were written.",
     ),
 ]
@@ -130,9 +135,9 @@ def run(stage: Stage | EachStage, stream: Stream, records: Iterable[Record] | No
 def _batches(
     stage: Stage | EachStage, records: Iterable[Record], tally: Tally
 ) -> Iterator[list[Record]]:
-    if hasattr(stage, "process_one"):
-        return run_each(stage, records, tally)
-    return run_stage(stage, records, tally)
+    if isinstance(stage, Stage):
+        return run_stage(stage, records, tally)
+    return run_each(stage, records, tally)
 
 
 def bad_line_handler(stream: Stream, stack: ExitStack) -> OnBadLine:

@@ -40,11 +40,14 @@ class Encoder:
         threads: int | None = None,
         dtype: str = "float32",
         batch_tokens: int = _BATCH_TOKENS,
+        remember: int = 0,
     ) -> None:
         self.path = path
         self.dtype = dtype
         self._threads = threads
         self._batch_tokens = batch_tokens
+        self._remember = remember  # how many vectors are kept for texts that come again
+        self._known: dict[str, Floats] = {}
 
     @property
     def name(self) -> str:
@@ -89,8 +92,10 @@ class Encoder:
         """What the tokenizer puts before and after a text."""
         empty = self.tokenizer.encode("").ids
         probe = self.tokenizer.encode("a").ids
-        before = next((i for i, pair in enumerate(zip(empty, probe, strict=False))
-                       if pair[0] != pair[1]), len(empty))
+        before = next(
+            (i for i, pair in enumerate(zip(empty, probe, strict=False)) if pair[0] != pair[1]),
+            len(empty),
+        )
         return empty[:before], empty[before:]
 
     @property
@@ -106,18 +111,26 @@ class Encoder:
         equal size, and its vector is their mean, weighted by tokens (normalised again where the
         model normalises): nothing is cut.
         """
-        index = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-        windows, owners = self._windows(list(index))
-        vectors = np.zeros((len(index), self.dimension), np.float32)
-        weights = np.zeros(len(index), np.float32)
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        found = {**self._known, **dict(zip(new, self._vectors(new), strict=True))}
+        if self._remember:
+            self._known = dict(list(found.items())[-self._remember :])
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        return np.stack([found[text] for text in texts])
+
+    def _vectors(self, texts: list[str]) -> Floats:
+        windows, owners = self._windows(texts)
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        weights = np.zeros(len(texts), np.float32)
         for number, states in self.states(windows):
             vector, size = self._pooling.pool(states), len(windows[number])
-            vectors[owners[number]] += vector * size
-            weights[owners[number]] += size
+            vectors[owners[number]] += vector * max(size, 1)
+            weights[owners[number]] += max(size, 1)
         vectors /= np.maximum(weights, 1)[:, None]
         if self._pooling.normalise:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        return vectors[[index[text] for text in texts]]
+        return vectors
 
     def _windows(self, texts: list[str]) -> tuple[list[list[int]], list[int]]:
         windows, owners = [], []

@@ -52,8 +52,10 @@ def _mode(path: Path, settings: dict[str, Any]) -> str:
     if "pooling_mode" in settings:
         mode = settings["pooling_mode"]
     else:
-        wanted = [key for key, value in settings.items() if key.startswith("pooling_mode") and value]
-        mode = {(_MEAN,): "mean", (_CLS,): "cls"}.get(tuple(wanted), " + ".join(wanted))
+        wanted = [
+            key for key, value in settings.items() if key.startswith("pooling_mode") and value
+        ]
+        mode = " + ".join({_MEAN: "mean", _CLS: "cls"}.get(key, key) for key in wanted)
     if mode not in ("mean", "cls"):
         raise ProcessingError(f"{path}: pooling {mode!r} is not supported, only mean and cls")
     return str(mode)

@@ -13,7 +13,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from grasp_cli.pipe.errors import RecordError
 from grasp_cli.pipe.records import Record
@@ -21,6 +21,7 @@ from grasp_cli.pipe.records import Record
 Outcome = Record | RecordError
 
 
+@runtime_checkable
 class Stage(Protocol):
     """What a verb does to records, several at a time."""
 

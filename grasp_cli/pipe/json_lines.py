@@ -48,5 +48,7 @@ def _explain(line: bytes, where: str, error: orjson.JSONDecodeError) -> str:
         return f"{where}:1: this is UTF-16; grasp reads UTF-8: iconv -f utf-16 -t utf-8 FILE"
     if found := _NOT_A_NUMBER.search(line):
         name, column = found.group(1).decode(), found.start() + 1
-        return f"{where}:{column}: {name} is not JSON: write null or leave the key out: {start}{dots}"
+        return (
+            f"{where}:{column}: {name} is not JSON: write null or leave the key out: {start}{dots}"
+        )
     return f"{where}:{column}: not JSON ({error.msg}): {start}{dots}"

@@ -113,7 +113,7 @@ def _refuse_equal_ids(contexts: list[Record], where: str) -> None:
         first = seen.setdefault(context["id"], position)
         if first != position:
             raise DataError(
-                f'{where}: contexts[{first}] and contexts[{position}] share the id "{context["id"]}"'
+                f'{where}: contexts[{first}] and [{position}] share the id "{context["id"]}"'
             )
 
 

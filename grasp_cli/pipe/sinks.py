@@ -96,7 +96,7 @@ def open_sink(
 
 
 def _standard_output(expectation: Expectation | None) -> Iterator[Sink]:
-    stream = open(1, "wb", closefd=False)
+    stream = open(1, "wb", closefd=False)  # noqa: SIM115 - closed below, with care
     sink = _counting(Sink(stream, "standard output"), expectation)
     try:
         yield sink

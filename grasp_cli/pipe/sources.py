@@ -43,7 +43,9 @@ def raise_bad_line(bad: BadLine) -> None:
     raise bad.error
 
 
-def read_records(paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line) -> Iterator[Record]:
+def read_records(
+    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line
+) -> Iterator[Record]:
     """Records of all files in turn, checked (`pipe.records`); equal ids are refused."""
     return _read(paths, to_record, on_bad_line)
 
@@ -73,9 +75,7 @@ def _read(paths: Iterable[Path], check: Check, on_bad_line: OnBadLine) -> Iterat
             yield record
 
 
-def _refuse_seen(
-    key: str, seen: dict[str, tuple[int, int]], names: list[str], number: int
-) -> None:
+def _refuse_seen(key: str, seen: dict[str, tuple[int, int]], names: list[str], number: int) -> None:
     here = (len(names) - 1, number)
     file, line = seen.setdefault(key, here)
     if (file, line) != here:
@@ -105,7 +105,7 @@ def open_binary(path: Path) -> BinaryIO:
     the process ends must not hold the lock of `sys.stdin`.
     """
     try:
-        raw = open(0 if path == STDIN else path, "rb", closefd=path != STDIN)
+        raw = open(0 if path == STDIN else path, "rb", closefd=path != STDIN)  # noqa: SIM115
     except IsADirectoryError:
         raise DataError(f"{path}: this is a directory; name a file in it") from None
     except OSError as error:

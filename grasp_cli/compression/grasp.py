@@ -1,0 +1,175 @@
+"""GRASP's two steps: a coarse sentence filter, then evidence units judged by a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from grasp_cli.compression import quitox
+from grasp_cli.compression.classifiers import SpanClassifier
+from grasp_cli.compression.evidence_graph import components
+from grasp_cli.compression.tasks import Evidence, Passage, Selection, Task, Unit, runs
+from grasp_cli.defaults import CompressDefaults
+from grasp_cli.models.encoder import Encoder
+from grasp_cli.pipe.errors import RecordError
+
+Floats = npt.NDArray[np.float64]
+Survivors = list[list[int]]  # per passage, positions of the sentences that are left
+
+
+class CoarseFilter(Protocol):
+    """Scores every sentence against the question."""
+
+    def load(self) -> None:
+        """Load the model."""
+        ...
+
+    def scores(self, tasks: Sequence[Task]) -> list[list[Floats]]:
+        """Rounded scores: per task, per passage, shape (sentences,)."""
+        ...
+
+
+class Grasp:
+    """Coarse filter (QUITO-X), evidence graph and span classifier (EP-EXIT)."""
+
+    name = "grasp"
+
+    def __init__(
+        self,
+        coarse: CoarseFilter,
+        embedder: Encoder,
+        classifier: SpanClassifier,
+        options: CompressDefaults,
+        borderline: float,
+    ) -> None:
+        self.coarse = coarse
+        self.embedder = embedder
+        self.classifier = classifier
+        self.options = options
+        self.borderline = borderline  # scores this near the threshold are counted
+
+    def load(self) -> None:
+        """Load the models that the options ask for."""
+        if self.options.coarse:
+            self.coarse.load()
+        if self.options.fine:
+            self.classifier.load()
+            self.embedder.embed([""])
+
+    def select(self, tasks: Sequence[Task]) -> Iterable[Selection | RecordError]:
+        """Choose the sentences of a window of tasks."""
+        limits = [self._too_long(task) for task in tasks]
+        fit = [task for task, limit in zip(tasks, limits, strict=True) if limit is None]
+        done = iter(self._select(fit))
+        return [limit or next(done) for limit in limits]
+
+    def _too_long(self, task: Task) -> RecordError | None:
+        count = len(self.embedder.tokenizer.encode(task.question, add_special_tokens=False).ids)
+        if count <= self.embedder.room:
+            return None
+        return RecordError(
+            f"the question has {count} tokens and {self.embedder.name} reads {self.embedder.room}; "
+            "shorten it",
+            kind="QuestionTooLong",
+        )
+
+    def _select(self, tasks: list[Task]) -> list[Selection]:
+        scores = self.coarse.scores(tasks) if self.options.coarse else None
+        survivors = [
+            self._survivors(task, scores[number] if scores else None)
+            for number, task in enumerate(tasks)
+        ]
+        if not self.options.fine:
+            return [
+                _survivors_as_evidence(task, left, scores[number] if scores else None)
+                for number, (task, left) in enumerate(zip(tasks, survivors, strict=True))
+            ]
+        units = self._units(tasks, survivors)
+        judged = self.classifier.score(tasks, units)
+        return [
+            self._judged(task, own, scored, after_coarse=sum(map(len, left)))
+            for task, own, scored, left in zip(tasks, units, judged, survivors, strict=True)
+        ]
+
+    def _survivors(self, task: Task, scores: list[Floats] | None) -> Survivors:
+        if scores is None:
+            return [list(range(len(passage.sentences))) for passage in task.passages]
+        options = self.options
+        return [quitox.kept(own, options.coarse_ratio, options.quitox_min_keep) for own in scores]
+
+    def _units(self, tasks: list[Task], survivors: list[Survivors]) -> list[list[Unit]]:
+        texts = [
+            passage.sentence(position)
+            for task, left in zip(tasks, survivors, strict=True)
+            for passage, positions in zip(task.passages, left, strict=True)
+            for position in positions
+        ]
+        vectors = self.embedder.embed(texts)
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        units: list[list[Unit]] = []
+        start = 0
+        for left in survivors:
+            units.append([])
+            for passage, positions in enumerate(left):
+                own = vectors[start : start + len(positions)]
+                start += len(positions)
+                units[-1] += [Unit(passage, found) for found in self._components(positions, own)]
+        return units
+
+    def _components(
+        self, positions: list[int], vectors: npt.NDArray[np.float32]
+    ) -> list[tuple[int, ...]]:
+        return components(
+            positions,
+            vectors,
+            threshold=self.options.similarity_threshold,
+            window=self.options.locality_window,
+        )
+
+    def _judged(
+        self, task: Task, units: list[Unit], scores: Floats, *, after_coarse: int
+    ) -> Selection:
+        threshold = self.options.fine_threshold
+
+        def evidence(numbers: Iterable[int]) -> list[Evidence]:
+            return [
+                item
+                for number in numbers
+                for item in runs(
+                    task.passages[units[number].passage],
+                    number,
+                    units[number].sentences,
+                    float(scores[number]),
+                )
+            ]
+
+        kept = evidence(np.flatnonzero(scores >= threshold).tolist())
+        best = evidence([int(np.argmax(scores))] if len(scores) else [])
+        near = int(np.sum(np.abs(scores - threshold) <= self.borderline + 1e-9))
+        return Selection(kept, best, after_coarse, len(units), near)
+
+
+def _survivors_as_evidence(
+    task: Task, survivors: Survivors, scores: list[Floats] | None
+) -> Selection:
+    """Without the fine step each run of adjacent survivors is a unit of its own."""
+    kept: list[Evidence] = []
+    for passage, positions in zip(task.passages, survivors, strict=True):
+        for item in runs(passage, 0, positions, None):
+            kept.append(item._replace(unit=len(kept), score=_best_score(passage, item, scores)))
+    return Selection(kept, after_coarse=sum(map(len, survivors)))
+
+
+def _best_score(passage: Passage, item: Evidence, scores: list[Floats] | None) -> float | None:
+    if scores is None:
+        return None
+    own = scores[passage.number]
+    inside = [
+        own[position]
+        for position, sentence in enumerate(passage.sentences)
+        if item.start <= sentence.start < item.end
+    ]
+    return float(max(inside))

@@ -1,0 +1,124 @@
+"""What a method is given and what it gives back. Sentences are offsets all the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from grasp_cli.pipe.errors import RecordError
+from grasp_cli.pipe.records import Record
+from grasp_cli.text import Segment, segment
+
+
+class Passage(NamedTuple):
+    """One context of a record: its text and where the sentences of that text are."""
+
+    number: int  # position in the record's `contexts`
+    title: str
+    text: str
+    sentences: list[Segment]
+
+    def sentence(self, position: int) -> str:
+        """The text of one sentence."""
+        found = self.sentences[position]
+        return self.text[found.start : found.end]
+
+
+class Unit(NamedTuple):
+    """An evidence unit: sentences of one passage that are kept or dropped together."""
+
+    passage: int
+    sentences: tuple[int, ...]  # positions in the passage, ascending, not always adjacent
+
+    def text(self, passage: Passage) -> str:
+        """What a classifier reads: the sentences joined by one space (EP-EXIT)."""
+        return " ".join(passage.sentence(position) for position in self.sentences)
+
+
+class Evidence(NamedTuple):
+    """A kept run of adjacent sentences of one unit; offsets into the context's text."""
+
+    passage: int
+    start: int
+    end: int
+    score: float | None
+    unit: int
+    sentence: int  # the first of the run
+    block: bool  # whether an atomic block (code, table, list item) is in it
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question with its passages."""
+
+    question: str
+    passages: list[Passage]
+
+    @classmethod
+    def of(cls, record: Record, splitter: str) -> Task:
+        """Segment the contexts of a record."""
+        passages = [
+            Passage(
+                number,
+                context.get("title") or "",
+                context["text"],
+                segment(context["text"], splitter),
+            )
+            for number, context in enumerate(record.get("contexts", []))
+        ]
+        return cls(record["question"], passages)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a method keeps of one task.
+
+    `best` is what `--on-empty keep-best` falls back to where `kept` is empty.
+    """
+
+    kept: list[Evidence]
+    best: list[Evidence] = field(default_factory=list)
+    after_coarse: int | None = None  # sentences that the coarse filter let through
+    units: int | None = None
+    borderline: int = 0  # units so near the threshold that rounding could decide
+
+
+class Method(Protocol):
+    """A way to choose sentences, for a window of tasks at once."""
+
+    name: str
+
+    def load(self) -> None:
+        """Load the models, so that their loading is not counted as work."""
+        ...
+
+    def select(self, tasks: Sequence[Task]) -> Iterable[Selection | RecordError]:
+        """One selection per task, in order, or why there is none."""
+        ...
+
+
+def runs(
+    passage: Passage, unit: int, positions: Iterable[int], score: float | None
+) -> list[Evidence]:
+    """Runs of adjacent positions as evidence."""
+    found: list[list[int]] = []
+    for position in positions:
+        if found and found[-1][-1] == position - 1:
+            found[-1].append(position)
+        else:
+            found.append([position])
+    return [_evidence(passage, unit, run, score) for run in found]
+
+
+def _evidence(passage: Passage, unit: int, run: list[int], score: float | None) -> Evidence:
+    sentences = [passage.sentences[position] for position in run]
+    return Evidence(
+        passage.number,
+        sentences[0].start,
+        sentences[-1].end,
+        score,
+        unit,
+        run[0],
+        any(sentence.kind != "sentence" for sentence in sentences),
+    )
