@@ -24,7 +24,8 @@ class IndexDefaults:
     index_title: bool = True
     bm25_k1: float = 1.5
     bm25_b: float = 0.75
-    window: int = 256
+    stop_words: str = "none"
+    window: int = 1024
 
 
 @dataclass(frozen=True)

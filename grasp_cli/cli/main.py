@@ -40,9 +40,17 @@ def _grasp(
 
 
 def _add_verbs() -> None:
+    from grasp_cli.cli.index import index
+    from grasp_cli.cli.retrieve import retrieve
+
+    app.command()(index)
+    app.command()(retrieve)
+
     from grasp_cli.cli.compress import compress
+    from grasp_cli.cli.convert import convert
 
     app.command()(compress)
+    app.command()(convert)
 
 
 _add_verbs()

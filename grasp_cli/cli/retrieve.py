@@ -1,0 +1,118 @@
+"""`grasp retrieve`: questions to passages."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from grasp_cli.cli.index import DenseModel
+from grasp_cli.cli.options import (
+    DEFAULT_INDEX,
+    AllowEmpty,
+    Expect,
+    IndexDirectory,
+    Inputs,
+    OnError,
+    OnErrorOption,
+    Output,
+    Profile,
+    Quarantine,
+    Quiet,
+    Stream,
+    Threads,
+    fair_threads,
+    run,
+)
+from grasp_cli.defaults import RETRIEVE
+from grasp_cli.pipe.errors import ProcessingError, UsageError
+from grasp_cli.pipe.sources import inputs_or_stdin
+
+
+class Mode(str, Enum):
+    """Which search."""
+
+    hybrid = "hybrid"
+    dense = "dense"
+    sparse = "sparse"
+
+
+TopK = Annotated[int, typer.Option("-k", "--top-k", min=1, help="Passages per question.")]
+RrfK = Annotated[
+    float, typer.Option("--rrf-k", min=0, help="κ of reciprocal rank fusion, Σ 1/(κ + rank).")
+]
+Depth = Annotated[
+    int, typer.Option(min=1, help="Passages of each search that are fused (at least 10 k).")
+]
+ModeOption = Annotated[Mode, typer.Option("--mode", help="Vectors, BM25, or both fused.")]
+Question = Annotated[
+    str | None,
+    typer.Option("-q", "--question", show_default=False, help="One question instead of records."),
+]
+IndexProfile = Annotated[
+    Profile | None,
+    typer.Option(
+        "--profile",
+        envvar="GRASP_PROFILE",
+        show_default=False,
+        help="Refuse an index of another profile (default: the index decides).",
+    ),
+]
+_MODE = Mode(RETRIEVE.mode)
+
+
+def retrieve(
+    inputs: Inputs = None,
+    directory: IndexDirectory = DEFAULT_INDEX,
+    top_k: TopK = RETRIEVE.top_k,
+    rrf_k: RrfK = RETRIEVE.rrf_k,
+    depth: Depth = RETRIEVE.depth,
+    mode: ModeOption = _MODE,
+    question: Question = None,
+    dense_model: DenseModel = None,
+    profile: IndexProfile = None,
+    output: Output = None,
+    expect: Expect = None,
+    threads: Threads = None,
+    allow_empty: AllowEmpty = False,
+    on_error: OnErrorOption = OnError.fail,
+    quarantine: Quarantine = None,
+    quiet: Quiet = False,
+) -> None:
+    """Add the best passages of an index to each question, as `contexts`.
+
+    grasp retrieve questions.jsonl -k 10 > retrieved.jsonl
+
+    grasp retrieve -q "Who led the survey?" | grasp compress | grasp answer
+    """
+    from grasp_cli.retrieval.model import encoder_of
+    from grasp_cli.retrieval.retriever import Retriever
+    from grasp_cli.retrieval.store import Index
+
+    if question is not None and inputs:
+        raise UsageError("-q gives the question, so no FILE is read: leave one of them out")
+    files = inputs_or_stdin(inputs, "retrieve") if question is None else []
+    stream = Stream(
+        "retrieve", files, output, expect, allow_empty, on_error, quarantine, quiet
+    )
+    cores = fair_threads(threads)
+    index = Index(directory, cores)
+    _refuse_profile(profile, index.manifest.profile, directory)
+    stage = Retriever(
+        index,
+        lambda: encoder_of(index, dense_model, cores),
+        mode=mode.value,
+        top_k=top_k,
+        rrf_k=rrf_k,
+        depth=depth,
+    )
+    run(stage, stream, [{"id": "q1", "question": question}] if question is not None else None)
+
+
+def _refuse_profile(asked: Profile | None, made: str, directory: object) -> None:
+    if asked is not None and asked.value != made:
+        raise ProcessingError(
+            f"{directory}: an index of profile {made}, not {asked.value}; make it again: "
+            f"grasp index DOCUMENTS.jsonl -x {directory} --profile {asked.value}"
+        )
