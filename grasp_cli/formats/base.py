@@ -1,0 +1,93 @@
+"""What a foreign format is: records from a path, and remarks on what did not fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.json_values import read_objects
+from grasp_cli.pipe.records import Record
+
+
+class Format(Protocol):
+    """Reads one foreign format.
+
+    `notes` counts, by their text, the places where the data did not fit and what was done there.
+    """
+
+    notes: Counter[str]
+
+    def records(self, path: Path) -> Iterator[Record]:
+        """Records in the order of the file."""
+        ...
+
+    def corpus(self, path: Path) -> Iterator[Record] | None:
+        """Documents that stand apart from the questions; None where records hold them."""
+        ...
+
+
+class ItemFormat(ABC):
+    """A format whose files are JSON arrays or lines of objects."""
+
+    def __init__(self) -> None:
+        self.notes: Counter[str] = Counter()
+        self.count = 0  # objects read so far, over all files
+
+    @abstractmethod
+    def convert(self, item: Record, where: str) -> Iterator[Record]:
+        """The records of one object; `where` ("file:line") is named in errors."""
+
+    def records(self, path: Path) -> Iterator[Record]:
+        """Records in the order of the file."""
+        for where, item in read_objects(path):
+            self.count += 1
+            yield from self.convert(item, where)
+
+    def corpus(self, path: Path) -> Iterator[Record] | None:
+        """None: the documents are the contexts of the records."""
+        return None
+
+
+def documents_of(records: Iterable[Record]) -> Iterator[Record]:
+    """The distinct contexts of records as documents `{id, title?, text}`, first seen first."""
+    seen: set[str] = set()
+    for record in records:
+        for context in record.get("contexts", []):
+            if context["id"] not in seen:
+                seen.add(context["id"])
+                yield {key: context[key] for key in ("id", "title", "text") if key in context}
+
+
+def field(item: Record, key: str, kind: type, where: str) -> Any:
+    """`item[key]`, which must be there and of type `kind`; `DataError` otherwise."""
+    value = item.get(key)
+    if isinstance(value, kind):
+        return value
+    keys = ", ".join(list(item)[:8]) or "none"
+    raise DataError(
+        f'{where}: "{key}" must be there as a {_KINDS[kind]}; keys: {keys}; is it another format?'
+    )
+
+
+def objects(item: Record, key: str, where: str) -> Iterator[tuple[str, Record]]:
+    """The objects of the list `item[key]`, each with its place for errors."""
+    joint = "." if where.endswith("]") else ": "
+    for position, value in enumerate(field(item, key, list, where)):
+        place = f"{where}{joint}{key}[{position}]"
+        if not isinstance(value, dict):
+            raise DataError(f"{place}: must be an object; is it another format?")
+        yield place, value
+
+
+def question_id(item: Record, default: str) -> str:
+    """The id of a question, as a string, under whichever usual name it comes."""
+    names = ("id", "_id", "qid", "question_id")
+    found = next((item[name] for name in names if item.get(name) not in (None, "")), default)
+    return str(found)
+
+
+_KINDS = {str: "string", list: "list", dict: "object", int: "whole number"}
