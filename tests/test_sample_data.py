@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from grasp_cli.text import segment
+
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_data"
 LONG = "ferry-centenary"
 UNTITLED = "diary-1931"
@@ -175,3 +177,10 @@ def test_the_readme_gives_the_right_counts() -> None:
     assert f"{len(QUESTIONS)} questions" in readme
     for kind in TYPES:
         assert re.search(rf"`{kind}` \((?:{counts[kind]}|{counts[kind]} questions)\)", readme)
+
+
+@pytest.mark.parametrize(("question", "gold"), GOLD)
+def test_gold_starts_and_ends_where_segments_do(question: str, gold: dict[str, Any]) -> None:
+    segments = list(segment(TEXTS[gold["id"]]))
+    assert gold["start"] in {part.start for part in segments}
+    assert gold["end"] in {part.end for part in segments}
