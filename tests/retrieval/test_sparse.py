@@ -1,0 +1,128 @@
+"""BM25 against rank-bm25, bm25s's own index and a plain loop."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import pytest
+from tests.conftest import shared
+from hypothesis import given
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from grasp_cli.retrieval.ranking import Order
+from grasp_cli.retrieval.sparse import SparseBuilder, SparseIndex
+from grasp_cli.retrieval.tokens import Tokenizer
+
+TOKENIZER = Tokenizer()
+
+
+def in_order(count: int) -> Order:
+    return np.arange(count, dtype=np.uint32)
+
+
+def index_of(texts: list[str], directory: Path, method: str) -> SparseIndex:
+    builder = SparseBuilder(TOKENIZER, method)
+    builder.add(texts[: len(texts) // 2])
+    builder.add(texts[len(texts) // 2 :])
+    builder.save(directory)
+    return SparseIndex(directory, builder.words, TOKENIZER, in_order(len(texts)))
+
+
+def corpus(kind: str) -> list[str]:
+    """Texts of several kinds; in all of them some words are in more than half of the texts."""
+    chance = random.Random(kind)
+    if kind == "wiki":
+        path = shared("data/2wikimultihopqa/2wikimultihopqa_corpus_6119.jsonl")
+        with open(path, encoding="utf-8") as stream:
+            return [json.loads(line)["text"] for line, _ in zip(stream, range(400))]
+    words = [f"w{i}" for i in range(30)]
+    if kind == "skewed":
+        weights = [1 / (i + 1) for i in range(30)]
+        return [" ".join(chance.choices(words, weights, k=chance.randint(1, 40))) for _ in range(80)]
+    if kind == "short":
+        return [" ".join(["all", *chance.choices(words, k=3)]) for _ in range(15)]
+    return [" ".join(["the of", *chance.choices(words, k=12)]) for _ in range(50)] + ["", "!?"]
+
+
+@pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki"])
+def test_okapi_ranks_as_rank_bm25(kind: str, tmp_path: Path) -> None:
+    texts = corpus(kind)
+    tokens = [TOKENIZER.words(text) for text in texts]
+    oracle = BM25Okapi(tokens, k1=1.5, b=0.75, epsilon=0.25)
+    frequencies = Counter(word for words in tokens for word in set(words))
+    assert any(count > len(texts) / 2 for count in frequencies.values())
+    index = index_of(texts, tmp_path, "okapi")
+    chance = random.Random(0)
+    for _ in range(60):
+        question = chance.choices(sorted(frequencies), k=5) + ["unknown"]
+        question.append(frequencies.most_common(1)[0][0])
+        expected = np.round(oracle.get_scores(question), 4)
+        best = sorted(np.flatnonzero(expected > 0), key=lambda i: (-expected[i], i))[:20]
+        found = index.search(" ".join(question), 20)
+        assert found.scores == pytest.approx(expected[best], abs=1.01e-4)  # last digit: float32
+        assert expected[found.positions] == pytest.approx(found.scores, abs=1.01e-4)
+        exact = expected[found.positions]
+        assert all(a >= b - 2e-4 for a, b in zip(exact, exact[1:]))
+
+
+@pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki"])
+def test_lucene_scores_as_bm25s(kind: str, tmp_path: Path) -> None:
+    texts = corpus(kind)
+    tokens = [TOKENIZER.words(text) for text in texts]
+    oracle = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
+    oracle.index(tokens, show_progress=False)
+    index = index_of(texts, tmp_path, "lucene")
+    chance = random.Random(0)
+    for _ in range(60):
+        question = chance.choices(tokens[0] + tokens[-3], k=4)
+        expected = oracle.get_scores(question)
+        found = index.search(" ".join(question), len(texts))
+        assert found.scores == pytest.approx(expected[found.positions], abs=1e-4)
+        assert len(found) == int((expected > 6e-5).sum())
+
+
+def test_lucene_by_hand(tmp_path: Path) -> None:
+    index = index_of(["river river bank", "bank", "ice"], tmp_path, "lucene")
+    idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
+    weight = 2 / (2 + 1.5 * (1 - 0.75 + 0.75 * 3 / (5 / 3)))
+    assert index.search("river", 5).scores.tolist() == [round(idf * weight, 4)]
+
+
+def test_a_word_asked_twice_counts_twice(tmp_path: Path) -> None:
+    index = index_of(["river", "bank", "ice"], tmp_path, "lucene")
+    once, twice = index.search("river", 1), index.search("river river", 1)
+    assert twice.scores[0] == pytest.approx(2 * once.scores[0], abs=1e-4)
+
+
+@given(st.permutations(list(range(12))), st.integers(1, 12))
+def test_ties_are_broken_by_id_at_every_depth(order: list[int], depth: int) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        builder = SparseBuilder(TOKENIZER, "lucene")
+        builder.add(["river ice"] * 12)
+        builder.save(Path(directory))
+        ids = np.array(order, np.uint32)
+        index = SparseIndex(Path(directory), builder.words, TOKENIZER, ids)
+        found = index.search("river", depth)
+        assert [order[position] for position in found.positions] == list(range(depth))
+
+
+@pytest.mark.parametrize("texts", [[], ["", "!"]])
+def test_nothing_to_find(texts: list[str], tmp_path: Path) -> None:
+    assert len(index_of(texts, tmp_path, "okapi").search("river", 3)) == 0
+
+
+def test_files_hold_no_pickle_and_are_mapped(tmp_path: Path) -> None:
+    index = index_of(["river", "bank"], tmp_path, "lucene")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".npy", ".json"}
+    for path in tmp_path.glob("*.npy"):
+        np.load(path, allow_pickle=False)
+    assert isinstance(index._engine.scores["data"], np.memmap)
