@@ -77,6 +77,7 @@ class EvaluateDefaults:
     """`grasp evaluate`."""
 
     format: str = "table"
+    window: int = 256
 
 
 TEXT = TextDefaults()

@@ -48,9 +48,11 @@ def _add_verbs() -> None:
 
     from grasp_cli.cli.compress import compress
     from grasp_cli.cli.convert import convert
+    from grasp_cli.cli.evaluate import evaluate
 
     app.command()(compress)
     app.command()(convert)
+    app.command()(evaluate)
 
 
 _add_verbs()

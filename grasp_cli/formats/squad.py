@@ -1,8 +1,9 @@
 """SQuAD 1.1 and 2.0, XQuAD and others of their shape.
 
 `{data: [{title, paragraphs: [{context, qas: [{id, question, answers}]}]}]}`, an answer being
-`{text, answer_start}`, or one article a line. Questions on one paragraph share its context. Gold evidence is the answers'
-spans; offsets that miss the answer's text are moved to its nearest occurrence.
+`{text, answer_start}`, or one article a line. Questions on one paragraph share its context. Gold
+evidence is the answers' spans; offsets that miss the answer's text are moved to its nearest
+occurrence.
 """
 
 from __future__ import annotations

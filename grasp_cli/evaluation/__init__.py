@@ -1,0 +1,1 @@
+"""How good answers, evidence and savings are: metrics per record, and their means."""

@@ -1,0 +1,60 @@
+"""Short answers as tokens that can be compared.
+
+Text in scripts that put spaces between words is normalised exactly as SQuAD does (Rajpurkar et
+al. 2016: lower case, ASCII punctuation removed, the articles a, an and the removed). Text with
+Chinese, Japanese, Thai or another script without spaces also loses Unicode punctuation, and each
+character of such a script is a token, as in MLQA (Lewis et al. 2020).
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from functools import lru_cache
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_UNSPACED = re.compile(
+    "["
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # kana and iteration marks
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "]"
+)
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[str, ...]:
+    """The normalised tokens of an answer; may be empty ("The", "?")."""
+    return tuple(_split(_ARTICLES.sub(" ", _without_punctuation(text))))
+
+
+@lru_cache(maxsize=4096)
+def literal_tokens(text: str) -> tuple[str, ...]:
+    """Tokens with the articles left in, and with punctuation where there is nothing else."""
+    return tuple(_split(_without_punctuation(text)) or text.lower().split())
+
+
+def normalise(text: str) -> str:
+    """The normalised tokens, with one space between them."""
+    return " ".join(tokens(text))
+
+
+def separated(text: str) -> str:
+    """The text with spaces around each character of a script that is written without them."""
+    return _UNSPACED.sub(r" \g<0> ", text)
+
+
+def _without_punctuation(text: str) -> str:
+    if _UNSPACED.search(text):
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
+    else:
+        text = unicodedata.normalize("NFC", text)
+    return text.lower().translate(_ASCII_PUNCTUATION)
+
+
+def _split(text: str) -> list[str]:
+    return separated(text).split()
