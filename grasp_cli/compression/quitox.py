@@ -48,7 +48,8 @@ def sentence_scores(token_scores: Floats, bounds: Sequence[tuple[int, int]]) -> 
         [start, end) of each sentence among the tokens, length n.
     """
     best = [token_scores[start:end].max() if end > start else 0.0 for start, end in bounds]
-    return np.asarray(best, dtype=np.float64).round(SCORE_DECIMALS)
+    rounded: Floats = np.asarray(best, dtype=np.float64).round(SCORE_DECIMALS)
+    return rounded
 
 
 def kept(scores: Floats, ratio: float, minimum: int) -> list[int]:

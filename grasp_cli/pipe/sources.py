@@ -114,10 +114,9 @@ def open_binary(path: Path) -> BinaryIO:
     if start.startswith(_GZIP):
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
     if start.startswith(_ZSTD):
-        import zstandard
+        from grasp_cli.pipe.zstd import ZstdReader
 
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return cast(BinaryIO, io.BufferedReader(reader, _CHUNK))
+        return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _CHUNK))
     return raw
 
 
