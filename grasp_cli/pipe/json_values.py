@@ -70,6 +70,7 @@ class _Buffer:
         self._text = ""
         self._at = 0
         self._line = 1
+        self._dropped = 0  # characters of the first line that are no longer in the text
         self._decoder = json.JSONDecoder(parse_constant=self._refuse_constant)
 
     def next_character(self) -> str:
@@ -112,10 +113,16 @@ class _Buffer:
 
     def _read_more(self) -> bool:
         """Double what is there, so that a long object is parsed few times."""
-        rest = self._text[self._at :]
-        more = self._stream.read(max(_CHUNK, len(rest)))
-        self._text, self._at = rest + more, 0
+        more = self._stream.read(max(_CHUNK, len(self._text) - self._at))
+        if more:
+            self._dropped = self._column(self._at)
+            self._text, self._at = self._text[self._at :] + more, 0
         return bool(more)
+
+    def _column(self, position: int) -> int:
+        """Characters that stand before `position` on its line."""
+        newline = self._text.rfind("\n", 0, position)
+        return position - newline - 1 + (self._dropped if newline < 0 else 0)
 
     def _refuse_constant(self, name: str) -> float:
         raise DataError(
@@ -131,7 +138,7 @@ class _Buffer:
 
     def _error(self, message: str, position: int) -> DataError:
         line = self._line + self._text.count("\n", self._at, position)
-        column = position - self._text.rfind("\n", 0, position)
+        column = self._column(position) + 1
         start = self._text[self._at : self._at + _START_SHOWN].split("\n")[0].strip()
         shown = f": {start}" if start else " at the end of the input"
         return DataError(f"{self._name}:{line}:{column}: not JSON ({message}){shown}")
