@@ -35,6 +35,7 @@ from grasp_cli.retrieval.tokens import Tokenizer
 MANIFEST, PASSAGES, OFFSETS, ORDER = "index.json", "passages.jsonl", "offsets.npy", "order.npy"
 DENSE, SPARSE = "dense.faiss", "bm25"
 FORMAT, VERSION = "grasp index", 1
+_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError)  # of a damaged file
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Manifest:
             version = value["version"]
             if version == VERSION:
                 return cls(**{field.name: value[field.name] for field in fields(cls)})
-        except (ValueError, KeyError, TypeError) as error:
+        except _UNREADABLE as error:
             raise damaged(directory, MANIFEST) from error
         raise ProcessingError(
             f"{directory}: an index of format {version}, and this grasp reads format {VERSION}; "
@@ -100,7 +101,7 @@ class Index:
         try:
             words = self.manifest.bm25["words"]
             return SparseIndex(self.directory / SPARSE, words, tokenizer, self.order)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except _UNREADABLE as error:
             raise damaged(self.directory, SPARSE) from error
 
     @cached_property
@@ -150,7 +151,7 @@ class Index:
     def _array(self, name: str, length: int) -> Any:
         try:
             array = np.load(self.directory / name, mmap_mode="r" if length else None)
-        except (OSError, ValueError) as error:
+        except _UNREADABLE as error:
             raise damaged(self.directory, name) from error
         if array.shape != (length,):
             raise damaged(self.directory, name)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.retrieval.fakes import HashingEncoder
 
 from grasp_cli.retrieval.store import Index
 from grasp_cli.retrieval.writer import Settings, build
+from tests.retrieval.fakes import HashingEncoder
 
 MakeIndex = Callable[..., Index]
 

@@ -48,7 +48,8 @@ def test_passages_are_slices_of_whole_sentences(text: str, most: int) -> None:
     assert all(text[p.start : p.end] == p.text for p in passages)
     inside = [[s for s in segments if p.start <= s.start and s.end <= p.end] for p in passages]
     assert [s for group in inside for s in group] == segments
-    assert all(len(g) == 1 or count_words(p.text) <= most for p, g in zip(passages, inside))
+    for passage, group in zip(passages, inside, strict=True):
+        assert len(group) == 1 or count_words(passage.text) <= most
 
 
 def test_no_tiny_last_passage() -> None:

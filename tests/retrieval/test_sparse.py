@@ -6,12 +6,12 @@ import json
 import math
 import random
 from collections import Counter
+from itertools import islice, pairwise
 from pathlib import Path
 
 import bm25s
 import numpy as np
 import pytest
-from tests.conftest import shared
 from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
@@ -19,6 +19,7 @@ from rank_bm25 import BM25Okapi
 from grasp_cli.retrieval.ranking import Order
 from grasp_cli.retrieval.sparse import SparseBuilder, SparseIndex
 from grasp_cli.retrieval.tokens import Tokenizer
+from tests.conftest import shared
 
 TOKENIZER = Tokenizer()
 
@@ -41,11 +42,12 @@ def corpus(kind: str) -> list[str]:
     if kind == "wiki":
         path = shared("data/2wikimultihopqa/2wikimultihopqa_corpus_6119.jsonl")
         with open(path, encoding="utf-8") as stream:
-            return [json.loads(line)["text"] for line, _ in zip(stream, range(400))]
+            return [json.loads(line)["text"] for line in islice(stream, 400)]
     words = [f"w{i}" for i in range(30)]
     if kind == "skewed":
         weights = [1 / (i + 1) for i in range(30)]
-        return [" ".join(chance.choices(words, weights, k=chance.randint(1, 40))) for _ in range(80)]
+        sizes = [chance.randint(1, 40) for _ in range(80)]
+        return [" ".join(chance.choices(words, weights, k=size)) for size in sizes]
     if kind == "short":
         return [" ".join(["all", *chance.choices(words, k=3)]) for _ in range(15)]
     return [" ".join(["the of", *chance.choices(words, k=12)]) for _ in range(50)] + ["", "!?"]
@@ -61,15 +63,15 @@ def test_okapi_ranks_as_rank_bm25(kind: str, tmp_path: Path) -> None:
     index = index_of(texts, tmp_path, "okapi")
     chance = random.Random(0)
     for _ in range(60):
-        question = chance.choices(sorted(frequencies), k=5) + ["unknown"]
-        question.append(frequencies.most_common(1)[0][0])
+        common = frequencies.most_common(1)[0][0]
+        question = [*chance.choices(sorted(frequencies), k=5), common, "unknown"]
         expected = np.round(oracle.get_scores(question), 4)
         best = sorted(np.flatnonzero(expected > 0), key=lambda i: (-expected[i], i))[:20]
         found = index.search(" ".join(question), 20)
         assert found.scores == pytest.approx(expected[best], abs=1.01e-4)  # last digit: float32
         assert expected[found.positions] == pytest.approx(found.scores, abs=1.01e-4)
         exact = expected[found.positions]
-        assert all(a >= b - 2e-4 for a, b in zip(exact, exact[1:]))
+        assert all(a >= b - 2e-4 for a, b in pairwise(exact))
 
 
 @pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki"])
