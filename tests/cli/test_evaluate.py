@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grasp_cli.evaluation.metrics import BY_NAME
+from tests.conftest import GRASP, SHARED, Run, lines
+
+ERROR = {"stage": "answer", "type": "TooSlow", "message": "late", "retryable": True}
+
+
+def record(number: int, answer: str | None = None, **more: Any) -> dict[str, Any]:
+    given = {} if answer is None else {"answer": answer}
+    return {"id": str(number), "question": "Who?", "answers": ["Ann Lee"], **given, **more}
+
+
+RECORDS = [
+    record(1, "Ann Lee"),
+    record(2, "It was Ann Lee"),
+    record(3, "Bob"),
+    record(4, "Ann Lee", error=ERROR),
+    record(5),
+]
+EXPECTED = {"n": 5, "failed": 1, "missing": 1, "em": 0.2, "contains": 0.4}
+
+
+def text(records: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(item) + "\n" for item in records)
+
+
+def row(done: Any) -> dict[str, Any]:
+    [only] = json.loads(done.stdout)
+    return dict(only)
+
+
+def test_one_file(grasp: Run) -> None:
+    done = grasp("evaluate", "--format", "json", stdin=text(RECORDS))
+    found = row(done)
+    assert {name: found[name] for name in EXPECTED} == EXPECTED
+    assert found["f1"] == pytest.approx((1 + 2 / 3) / 5, abs=1e-4)
+    assert found["label"] == "stdin"
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("gold no, answer not knowing", {"contains": 0}),
+        ("gold that normalises to nothing", {"em": 0, "contains": 0, "f1": 0, "rouge_l": 0}),
+        ("answers outside ASCII", {"f1": 1, "rouge_l": 1, "em": 1, "contains": 1}),
+    ],
+)
+def test_cases(grasp: Run, name: str, metric: dict[str, float]) -> None:
+    path = SHARED / "cases/cases.jsonl"
+    if not path.exists():
+        pytest.skip("needs ../shared/cases, which is not here")
+    [case] = [case for case in lines(path.read_text()) if case["name"] == name]
+    found = row(grasp("evaluate", "--format", "json", stdin=text([case["input"]])))
+    assert {key: found[key] for key in metric} == metric
+
+
+def test_files_side_by_side_in_every_format(grasp: Run, tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text(text(RECORDS))
+    (tmp_path / "grasp.jsonl").write_text(text(RECORDS[:3]))
+    files = ("evaluate", "none.jsonl", "grasp.jsonl")
+    rows = json.loads(grasp(*files, "--format", "json").stdout)
+    assert [(item["label"], item["n"]) for item in rows] == [("none", 5), ("grasp", 3)]
+    assert lines(grasp(*files, "--format", "jsonl").stdout) == rows
+    [first, _] = csv.DictReader(io.StringIO(grasp(*files, "--format", "csv").stdout))
+    assert (first["label"], first["em"], first["removed"]) == ("none", "0.2", "")
+    assert "none\t5\t1\t1\t0.2" in grasp(*files, "--format", "tsv").stdout
+    assert "| none | 5 | 1 | 1 | 20.0 |" in grasp(*files, "--format", "md").stdout
+    table = grasp(*files, "--label", "plain", COLUMNS="40").stdout
+    assert table.splitlines()[0].split()[:3] == ["n", "failed", "missing"]
+    assert "plain  5       1        1  20.0        40.0  33.3   33.3" in table
+    assert re.search(r"^grasp +3 +0 +0 +33\.3 ", table, re.MULTILINE)
+
+
+def test_a_pipe_never_clips_the_table(grasp: Run, tmp_path: Path) -> None:
+    full = {
+        "compression": {"tokens_in": 1000, "tokens_out": 205, "seconds": 12.5},
+        "reader": {"seconds": 0.0412},
+        "retrieval": {"seconds": 0.25},
+        "contexts": [{"id": "d", "text": "x"}],
+        "evidence_gold": [{"id": "d"}],
+    }
+    name = "a-rather-long-name-of-a-run"
+    (tmp_path / f"{name}.jsonl").write_text(text([record(1, "Ann Lee", **full)]))
+    (tmp_path / "b.jsonl").write_text(text([record(1, "Bob", **full)]))
+    tables = {
+        grasp("evaluate", f"{name}.jsonl", "b.jsonl", COLUMNS=columns).stdout
+        for columns in ("20", "40", "300")
+    }
+    [table] = tables
+    assert name in table
+    assert table.isascii()
+    for number in ("100.0", "79.5", "12.50", "0.041", "0.250"):
+        assert re.search(rf"(?<!\S){re.escape(number)}(?!\S)", table)
+
+
+def test_scored_records(grasp: Run, tmp_path: Path) -> None:
+    done = grasp("evaluate", "-o", "scored.jsonl", stdin=text(RECORDS))
+    scored = lines((tmp_path / "scored.jsonl").read_text())
+    assert "EM %" in done.stdout
+    assert [item["id"] for item in scored] == ["1", "2", "3", "4", "5"]
+    assert scored[0] == {
+        **RECORDS[0],
+        "scores": {"em": 1.0, "contains": 1.0, "f1": 1.0, "rouge_l": 1.0},
+    }
+    assert scored[3] == RECORDS[3]
+    assert scored[4]["scores"]["em"] == 0
+    piped = grasp("evaluate", "-o", "-", stdin=text(RECORDS))
+    assert lines(piped.stdout) == scored
+    assert "EM %" in piped.stderr
+
+
+def test_gold_names_what_never_came(grasp: Run, tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text(text([record(number) for number in range(1, 11)]))
+    bare = [{"id": "1", "question": "Who?", "answer": "Ann Lee"}]
+    options = ("evaluate", "--gold", "gold.jsonl", "--format", "json")
+    found = row(grasp(*options, stdin=text(bare)))
+    assert (found["n"], found["missing"], found["em"]) == (10, 9, 0.1)
+    assert grasp(*options, stdin="").returncode == 4
+    empty = row(grasp(*options, "--allow-empty", stdin=""))
+    assert (empty["n"], empty["missing"], empty["em"]) == (10, 10, 0)
+
+
+def test_gates(grasp: Run, tmp_path: Path) -> None:
+    met = grasp("evaluate", "--min", "em=0.2", "--min", "contains=0.4", stdin=text(RECORDS))
+    assert met.returncode == 0
+    unmet = grasp("evaluate", "--min", "em=0.21", "-o", "scored.jsonl", stdin=text(RECORDS))
+    assert unmet.returncode == 8
+    assert "em is 0.2, at least 0.21 is asked" in unmet.stderr
+    assert "EM %" in unmet.stdout  # the table and the records are there all the same
+    assert (tmp_path / "scored.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "message"),
+    [
+        ((), "", 4, "no record at all"),
+        (("--format", "xls"), text(RECORDS), 2, 'no format "xls"; there are table, json'),
+        (("--min", "f2=1"), text(RECORDS), 2, 'no metric "f2"; there are n, failed'),
+        (("--label", "a", "--label", "b"), text(RECORDS), 2, "--label is given 2 times"),
+        (("-o", "x.jsonl", "-", "-"), text(RECORDS), 2, "-o takes the records of one file"),
+        ((), text(RECORDS[:1] * 2), 4, 'the id "1" was used before'),
+        ((), '[{"id": "1"}]', 4, "a JSON array"),
+        (("--on-error", "skip"), text(RECORDS) + "broken\n", 7, "not JSON"),
+    ],
+)
+def test_what_is_wrong(
+    grasp: Run, arguments: tuple[str, ...], stdin: str, code: int, message: str
+) -> None:
+    done = grasp("evaluate", *arguments, stdin=stdin)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_defines_every_metric(grasp: Run) -> None:
+    shown = " ".join(grasp("evaluate", "--help", COLUMNS="120").stdout.split())
+    for metric in BY_NAME.values():
+        assert f"{metric.name}: {metric.definition}." in shown
+
+
+def test_no_heavy_library_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text(RECORDS))
+    code = (
+        "import sys; from grasp_cli.cli.main import app\n"
+        f"try: app(['evaluate', {str(path)!r}, '--quiet'])\n"
+        "except SystemExit: pass\n"
+        "print([n for n in ('torch', 'transformers', 'nltk', 'rouge_score') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize("columns", ["40", "200"])
+def test_in_a_terminal_every_number_is_whole(tmp_path: Path, columns: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text(RECORDS))
+    parent, child = pty.openpty()
+    subprocess.run(
+        [*GRASP, "evaluate", str(path)],
+        stdout=child,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": columns},
+        timeout=60,
+        check=True,
+    )
+    os.close(child)
+    shown = ""
+    while True:
+        try:
+            shown += os.read(parent, 4096).decode()
+        except OSError:  # all was read
+            break
+    os.close(parent)
+    words = re.sub(r"\x1b\[[0-9;]*m", "", shown).split()
+    assert {"20.0", "40.0", "33.3"} <= set(words)
+
+
+def test_records_stream_out_before_the_input_ends() -> None:
+    evaluate = subprocess.Popen(
+        [*GRASP, "evaluate", "-o", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert evaluate.stdin
+    assert evaluate.stdout
+    evaluate.stdin.write(text(RECORDS[:1]).encode())
+    evaluate.stdin.flush()
+    assert json.loads(evaluate.stdout.readline())["scores"]["em"] == 1
+    _, shown = evaluate.communicate(text(RECORDS[1:2]).encode(), timeout=60)
+    assert b"50.0" in shown

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grasp_cli.evaluation.comparison import Evaluation, gold_of, labels_of
+
+ERROR = {"stage": "answer", "type": "TooSlow", "message": "late", "retryable": True}
+
+
+def record(identity: str, answer: str | None = None, **more: Any) -> dict[str, Any]:
+    given = {} if answer is None else {"answer": answer}
+    return {"id": identity, "question": "?", "answers": ["Ann Lee"], **given, **more}
+
+
+def evaluated(records: list[dict[str, Any]], gold: Any = None) -> Evaluation:
+    evaluation = Evaluation("x", gold)
+    for item in records:
+        evaluation.add(item)
+    evaluation.finish()
+    return evaluation
+
+
+def test_failures_and_missing_answers_count_as_nothing() -> None:
+    row = evaluated(
+        [
+            record("1", "Ann Lee"),
+            record("2", "Ann"),
+            record("3", "Ann Lee", error=ERROR),
+            record("4"),
+            {**record("5"), "answer": None},
+        ]
+    ).row()
+    assert (row["n"], row["failed"], row["missing"]) == (5, 1, 2)
+    assert row["em"] == pytest.approx(1 / 5)
+    assert row["f1"] == pytest.approx((1 + 2 / 3) / 5, abs=1e-4)
+
+
+def test_gold_gives_the_denominator_and_what_records_lack() -> None:
+    gold = gold_of([{**record(str(n)), "evidence_gold": [{"id": "d"}]} for n in range(4)])
+    bare = {"id": "0", "question": "?", "answer": "Ann Lee", "contexts": [{"id": "d", "text": "x"}]}
+    own = {**bare, "id": "1", "answers": ["Bob"]}
+    evaluation = evaluated([bare, own, record("9", "Ann Lee")], gold)
+    row = evaluation.row()
+    assert (row["n"], row["missing"]) == (4, 2)
+    assert row["em"] == 0.25  # the record's own answers go before
+    assert row["evidence_recall"] == 0.5
+    assert row["evidence_recall_present"] == 1
+    assert [count for note, count in evaluation.notes.items() if "--gold" in note] == [1]
+
+
+def test_records_without_gold_have_no_score() -> None:
+    evaluation = evaluated([record("1", "Ann Lee"), {"id": "2", "question": "?", "answer": "x"}])
+    assert evaluation.row()["n"] == 2
+    assert evaluation.row()["em"] == 1
+    assert [count for note, count in evaluation.notes.items() if "no gold" in note] == [1]
+
+
+def test_scores_are_added_and_failures_left_alone() -> None:
+    evaluation = Evaluation("x")
+    failed = record("1", error=ERROR)
+    assert evaluation.add(failed) == failed
+    given = record("2", "Ann", extra=1)
+    scored = evaluation.add(given)
+    assert scored == {
+        **given,
+        "scores": {"em": 0.0, "contains": 0.0, "f1": 0.6667, "rouge_l": 0.6667},
+    }
+    assert "scores" not in given
+
+
+def test_costs() -> None:
+    def compressed(identity: str, tokens_out: int, seconds: float) -> dict[str, Any]:
+        compression = {"tokens_in": 200, "tokens_out": tokens_out, "seconds": seconds}
+        return record(
+            identity,
+            "x",
+            compression=compression,
+            retrieval={"seconds": 0.5},
+            reader={"seconds": 2 * seconds},
+        )
+
+    row = evaluated([compressed("1", 50, 1), compressed("2", 150, 3), record("3", "x")]).row()
+    assert row["removed"] == 0.5  # the mean over the two records that were compressed
+    assert row["seconds_compress"] == 2
+    assert row["seconds_answer"] == 4
+    assert row["seconds_retrieve"] == 0.5
+    assert evaluated([record("1", "x", contexts=[])]).row()["removed"] is None
+    empty = {"tokens_in": 0, "tokens_out": 0}
+    assert evaluated([record("1", "x", compression=empty)]).row()["removed"] is None
+
+
+def test_full_contexts_have_a_row_of_their_own() -> None:
+    both = record(
+        "1",
+        "x",
+        answer_full="Ann Lee",
+        contexts=[{"id": "d", "text": "abc"}],
+        evidence=[],
+        evidence_gold=[{"id": "d"}],
+        compression={"tokens_in": 10, "tokens_out": 5, "seconds": 1},
+        reader={"seconds": 1},
+        reader_full={"seconds": 3},
+    )
+    small, full = evaluated([both, record("2", error=ERROR)]).rows()
+    assert (small["em"], full["em"]) == (0, 0.5)
+    assert (small["evidence_recall"], full["evidence_recall"]) == (0, 1)
+    assert (small["removed"], full["removed"]) == (0.5, None)
+    assert (small["seconds_answer"], full["seconds_answer"]) == (1, 3)
+    assert full["seconds_compress"] is None
+    assert (full["n"], full["failed"]) == (2, 1)
+    assert len(evaluated([record("1", "x")]).rows()) == 1
+
+
+def test_labels() -> None:
+    paths = [Path("a/x.jsonl.gz"), Path("b/x.jsonl"), Path("y.v1.jsonl"), Path("-")]
+    assert labels_of(paths, []) == ["a/x", "b/x", "y.v1", "stdin"]
+    assert labels_of(paths, ["none"]) == ["none", "b/x", "y.v1", "stdin"]

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grasp_cli.evaluation.evidence import Recall, all_contexts, recall
+from grasp_cli.pipe.errors import DataError
+
+PASSAGES = [
+    {"id": "d#0", "doc_id": "d", "start": 0, "end": 20, "text": "x" * 20},
+    {"id": "d#1", "doc_id": "d", "start": 15, "end": 40, "text": "x" * 25},
+    {"id": "e", "text": "x" * 30},
+]
+
+
+def record(*evidence: tuple[str, int, int], **more: Any) -> dict[str, Any]:
+    entries = [{"context": name, "start": start, "end": end} for name, start, end in evidence]
+    return {"id": "1", "question": "?", "contexts": PASSAGES, "evidence": entries, **more}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gold", "expected"),
+    [
+        ([("d#1", 5, 15)], [{"id": "d", "start": 20, "end": 30}], Recall(1, 1, 1)),
+        ([("d#1", 10, 15)], [{"id": "d", "start": 20, "end": 30}], Recall(0.5, 1, 1)),
+        ([("d#1", 0, 5)], [{"id": "d", "start": 20, "end": 30}], Recall(0, 1, 1)),
+        # two passages overlap in 15..20: counted once
+        (
+            [("d#0", 10, 20), ("d#1", 0, 5)],
+            [{"id": "d", "start": 10, "end": 20}],
+            Recall(1, 1, 1),
+        ),
+        ([("e", 0, 1)], [{"id": "e"}, {"id": "d"}], Recall(1, 2, 2)),
+        ([("e", 0, 30)], [{"id": "gone"}, {"id": "e", "start": 0, "end": 30}], Recall(1, 1, 2)),
+        ([("d#1", 20, 25)], [{"id": "d", "start": 35, "end": 45}], Recall(0.5, 0.5, 1)),
+        ([], [{"id": "d"}], Recall(0, 1, 1)),
+    ],
+)
+def test_by_hand(evidence: list[Any], gold: list[Any], expected: Recall) -> None:
+    assert recall(record(*evidence), gold) == expected
+
+
+def test_without_compression_all_contexts_are_kept() -> None:
+    gold = [{"id": "d", "start": 35, "end": 45}, {"id": "gone"}]
+    assert recall(all_contexts(record()), gold) == Recall(0.5, 0.5, 2)
+    assert Recall(0.5, 0.5, 2).scores() == {"evidence_recall": 0.25, "evidence_recall_present": 1}
+
+
+def test_nothing_to_recall() -> None:
+    assert recall(record(), []) is None
+    assert Recall(0, 0, 1).scores() == {"evidence_recall": 0}
+
+
+def test_a_failed_record_kept_nothing() -> None:
+    assert recall(all_contexts(record()), [{"id": "d"}], failed=True) == Recall(0, 1, 1)
+
+
+SPANS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 10)).map(lambda span: (span[0], sum(span))),
+    max_size=6,
+)
+
+
+@given(kept=SPANS, gold=SPANS.filter(bool), shift=st.integers(0, 50))
+def test_characters_one_by_one(
+    kept: list[tuple[int, int]], gold: list[tuple[int, int]], shift: int
+) -> None:
+    context = {"id": "p", "doc_id": "d", "start": shift, "text": "x" * 40}
+    entries = [{"context": "p", "start": start, "end": end} for start, end in kept]
+    pieces = [{"id": "d", "start": start + shift, "end": end + shift} for start, end in gold]
+    found = recall({"id": "1", "contexts": [context], "evidence": entries}, pieces)
+    characters = {place for start, end in kept for place in range(start, end)}
+    shares = [len(characters & set(range(start, end))) / (end - start) for start, end in gold]
+    assert found is not None
+    assert found.kept == pytest.approx(sum(shares))
+    assert found.present == pytest.approx(len(gold))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gold", "message"),
+    [
+        ([{"context": "d#9", "start": 0, "end": 1}], [{"id": "d"}], 'record "1": "evidence"'),
+        (["text"], [{"id": "d"}], 'record "1": "evidence"'),
+        ([], ["d"], '"evidence_gold" must be a list'),
+        ([], [{"start": 1}], '"evidence_gold" must be a list'),
+        ([], [{"id": "d", "start": 4, "end": 4}], '"evidence_gold" must be a list'),
+    ],
+)
+def test_another_shape_is_refused(evidence: list[Any], gold: list[Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        recall({**record(), "evidence": evidence}, gold)

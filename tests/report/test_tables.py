@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+
+from grasp_cli.report.tables import FORMATS, Column, Table, cell, for_terminal, plain
+
+COLUMNS = (
+    Column("label", "", "text"),
+    Column("n", "n", "count"),
+    Column("em", "EM", "share"),
+    Column("removed", "removed", "share"),
+    Column("s", "answer s", "seconds"),
+    Column("none", "unknown", "share"),
+)
+ROWS: list[dict[str, Any]] = [
+    {"label": "none|x", "n": 7405, "em": 0.4804, "removed": None, "s": 0.0413, "none": None},
+    {"label": "北京", "n": 100, "em": 1.0, "removed": 0.79549, "s": 12.3456, "none": None},
+]
+TABLE = Table(COLUMNS, ROWS)
+NUMBERS = {"7405", "100", "48.0", "100.0", "79.5", "0.041", "12.35"}
+
+
+def wide(count: int) -> Table:
+    """Many rows with long labels, wide whichever way it is turned."""
+    return Table(
+        COLUMNS, [{**ROWS[0], "label": f"{number}-" + "x" * 30} for number in range(count)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [(None, "share", "-"), (0.5, "share", "50.0"), (2.5, "seconds", "2.50"), (3, "count", "3")],
+)
+def test_cells(value: Any, unit: str, expected: str) -> None:
+    assert cell(value, unit) == expected
+
+
+def test_plain_by_hand() -> None:
+    assert plain(TABLE) == (
+        "           n   EM %  removed %  answer s\n"
+        "------  ----  -----  ---------  --------\n"
+        "none|x  7405   48.0          -     0.041\n"
+        "北京     100  100.0       79.5     12.35\n"
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_plain_is_never_cut_nor_wrapped(count: int) -> None:
+    text = plain(wide(count))
+    assert text.isascii()
+    for number in range(count):
+        assert f"{number}-" + "x" * 30 in text
+    assert text.count("7405") == text.count("0.041") == count
+    widths = {len(line) for line in text.splitlines() if line.endswith(("-", "1", "x"))}
+    assert len(widths) == 1  # every full line ends in the same column
+
+
+def test_a_wide_table_is_turned() -> None:
+    row = {f"m{number}": 0.5 for number in range(20)}
+    columns = [Column("label", "", "text"), *(Column(key, key, "share") for key in row)]
+    lines = plain(Table(columns, [{"label": "x", **row}])).splitlines()
+    assert len(lines) == 22
+    assert lines[2].split() == ["m0", "%", "50.0"]
+
+
+def test_the_terminal_shows_every_number_at_any_width() -> None:
+    for width in (20, 40, 80, 200):
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", for_terminal(TABLE, width))
+        assert set(shown.split()) >= NUMBERS, width
+        assert "…" not in shown
+    assert "unknown" not in for_terminal(TABLE, 80)
+
+
+def test_programs_get_shares_and_all_columns() -> None:
+    array = json.loads(FORMATS["json"](TABLE))
+    assert array == [json.loads(line) for line in FORMATS["jsonl"](TABLE).splitlines()] == ROWS
+    for name, delimiter in (("csv", ","), ("tsv", "\t")):
+        [first, second] = csv.DictReader(io.StringIO(FORMATS[name](TABLE)), delimiter=delimiter)
+        assert list(first) == [column.key for column in COLUMNS]
+        assert (first["em"], first["removed"], second["label"]) == ("0.4804", "", "北京")
+
+
+def test_markdown_by_hand() -> None:
+    assert FORMATS["md"](TABLE).splitlines()[:3] == [
+        "|  | n | EM % | removed % | answer s |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| none\\|x | 7405 | 48.0 | - | 0.041 |",
+    ]
