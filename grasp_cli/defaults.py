@@ -63,13 +63,13 @@ class AnswerDefaults:
 
     reader: str = "transformers"
     prompt: str = "strict"
-    max_new_tokens: int = 32
+    max_new_tokens: int = 32  # for strict answers
+    natural_max_new_tokens: int = 128
     concurrency: int = 4
     connect_timeout: float = 5.0
     read_timeout: float = 120.0
     ollama_url: str = "http://127.0.0.1:11434"
     openai_url: str = "http://127.0.0.1:8000/v1"
-    window: int = 8
 
 
 @dataclass(frozen=True)

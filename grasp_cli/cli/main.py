@@ -40,6 +40,10 @@ def _grasp(
 
 
 def _add_verbs() -> None:
+    from grasp_cli.cli.answer import answer
+
+    app.command()(answer)
+
     from grasp_cli.cli.index import index
     from grasp_cli.cli.retrieve import retrieve
 

@@ -93,6 +93,8 @@ def _sha256(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 def _find_known(model: Model) -> Path:
     for source in model.sources:
+        if isinstance(source, PackagedGguf) and (kept := _kept_conversion(source.sha256)):
+            return kept
         place = locate(source)
         if place is None:
             continue
@@ -135,6 +137,13 @@ def _converted(parts: list[Path], sha256: str) -> Path:
     from grasp_cli.models.gguf import converted
 
     return converted(parts, sha256)
+
+
+def _kept_conversion(sha256: str) -> Path | None:
+    from grasp_cli.models.gguf import converted_directory
+
+    directory = converted_directory(sha256)
+    return directory if directory.is_dir() else None
 
 
 def _in_hub_cache(repository: str) -> Path | None:

@@ -1,0 +1,177 @@
+"""`grasp answer`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from grasp_cli.cli.options import (
+    DEFAULT_PROFILE,
+    AllowEmpty,
+    Expect,
+    Inputs,
+    OnError,
+    OnErrorOption,
+    Output,
+    Profile,
+    ProfileOption,
+    Quarantine,
+    Quiet,
+    Stream,
+    Threads,
+    fair_threads,
+    run,
+)
+from grasp_cli.defaults import ANSWER
+from grasp_cli.models.profiles import model_for
+from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.sources import inputs_or_stdin
+
+
+class ReaderName(str, Enum):
+    """Where the language model runs."""
+
+    transformers = "transformers"
+    ollama = "ollama"
+    openai = "openai"
+
+
+class PromptStyle(str, Enum):
+    """How long an answer should be."""
+
+    strict = "strict"
+    natural = "natural"
+
+
+class Dtype(str, Enum):
+    """Number format of a model in this process."""
+
+    auto = "auto"
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+
+
+_READER_OF_PROFILE = {Profile.embedded: ReaderName.transformers, Profile.paper: ReaderName.ollama}
+_PROFILE_OF_READER = {ReaderName.transformers: "embedded", ReaderName.ollama: "paper"}
+_STYLE = PromptStyle(ANSWER.prompt)
+
+
+def answer(
+    files: Inputs = None,
+    output: Output = None,
+    reader: Annotated[
+        ReaderName | None,
+        typer.Option(
+            help=(
+                "Where the language model runs: in this process, on an Ollama server, or on any "
+                "server that speaks OpenAI's protocol (key from $OPENAI_API_KEY). Default: "
+                "transformers; ollama in the paper profile."
+            ),
+            show_default=False,
+        ),
+    ] = None,
+    reader_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="The model; for transformers a directory, .gguf file or hub name on this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help=(
+                f"The server (ollama: $OLLAMA_HOST, else {ANSWER.ollama_url}; "
+                f"openai: {ANSWER.openai_url})."
+            ),
+            show_default=False,
+        ),
+    ] = None,
+    prompt: Annotated[
+        PromptStyle, typer.Option(help="Ask for the shortest answer, or for a sentence.")
+    ] = _STYLE,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Ask about the full contexts too, and what was saved.")
+    ] = False,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Questions that a server gets at once.")
+    ] = ANSWER.concurrency,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=(
+                f"Longest answer (default: {ANSWER.max_new_tokens}, natural: "
+                f"{ANSWER.natural_max_new_tokens})."
+            ),
+            show_default=False,
+        ),
+    ] = None,
+    connect_timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds to reach a server.")
+    ] = ANSWER.connect_timeout,
+    read_timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds that a server may take to answer.")
+    ] = ANSWER.read_timeout,
+    dtype: Annotated[
+        Dtype,
+        typer.Option(help="Number format; auto is bfloat16 where the processor computes in it."),
+    ] = Dtype.auto,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    threads: Threads = None,
+    expect: Expect = None,
+    allow_empty: AllowEmpty = False,
+    on_error: OnErrorOption = OnError.fail,
+    quarantine: Quarantine = None,
+    quiet: Quiet = False,
+) -> None:
+    """Answer each question from its compressed context (or its contexts) with a language model.
+
+    grasp compress retrieved.jsonl | grasp answer --compare -o answered.jsonl
+
+    grasp answer --reader ollama --reader-model qwen2.5:3b compressed.jsonl
+    """
+    from grasp_cli.readers.reader import ReaderSettings, make_reader
+    from grasp_cli.readers.stage import AnswerAtOnce, Answering, AnswerInOrder
+
+    stream = Stream(
+        verb="answer",
+        inputs=inputs_or_stdin(files, "answer"),
+        output=output,
+        expect=expect,
+        allow_empty=allow_empty,
+        on_error=on_error,
+        quarantine=quarantine,
+        quiet=quiet,
+    )
+    name = reader or _READER_OF_PROFILE[profile]
+    longest = {
+        PromptStyle.strict: ANSWER.max_new_tokens,
+        PromptStyle.natural: ANSWER.natural_max_new_tokens,
+    }
+    settings = ReaderSettings(
+        model=reader_model or _default_model(name),
+        url=url,
+        max_new_tokens=max_new_tokens or longest[prompt],
+        concurrency=concurrency,
+        connect_timeout=connect_timeout,
+        read_timeout=read_timeout,
+        dtype=dtype.value,
+        threads=fair_threads(threads),
+    )
+    answering = Answering(make_reader(name.value, settings), prompt.value, compare, stream.say)
+    if name is ReaderName.transformers:
+        run(AnswerInOrder(answering), stream)
+    else:
+        run(AnswerAtOnce(answering, concurrency), stream)
+
+
+def _default_model(reader: ReaderName) -> str:
+    """The model of the profile that this kind of reader belongs to."""
+    if reader not in _PROFILE_OF_READER:
+        raise UsageError(f"--reader {reader.value} needs --reader-model: the name of a model there")
+    return model_for(_PROFILE_OF_READER[reader], "reader")

@@ -1,0 +1,1 @@
+"""Language models that answer a question from a context."""

@@ -1,0 +1,112 @@
+"""A model on an Ollama server, through the ollama client library."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from functools import cached_property
+from typing import Any
+
+from grasp_cli import defaults
+from grasp_cli.pipe.errors import ServerMissing, UsageError
+from grasp_cli.readers.prompts import Prompt, chat_messages
+from grasp_cli.readers.reader import ReaderSettings, Reply
+from grasp_cli.readers.server import Server, explained, garbage, status_error, timeouts
+
+_CONTEXT_STEP = 2048  # a model is loaded anew for every other num_ctx, so it takes few values
+_BYTES_PER_TOKEN = 3  # fewer than any language averages, so the estimate is on the safe side
+_MOST_BYTES_PER_TOKEN = 6  # more than text averages: fewer tokens than that were not the prompt
+_TEMPLATE_TOKENS = 64  # what a chat template adds at most
+_NOT_FOUND = 404
+
+
+class OllamaReader:
+    """Greedy answers from an Ollama server, several at once.
+
+    Ollama cuts a prompt that is longer than `num_ctx` without a word, and its default is small;
+    so `num_ctx` is set from the prompt's length and the reply is checked for a cut.
+    """
+
+    name = "ollama"
+
+    def __init__(self, settings: ReaderSettings) -> None:
+        self.model = settings.model
+        self._settings = settings
+        url = settings.url or os.environ.get("OLLAMA_HOST") or defaults.ANSWER.ollama_url
+        self._server = Server(url, "start it with `ollama serve`", settings)
+        self._context = 0  # the largest num_ctx so far; it only grows
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _client(self) -> Any:
+        from ollama import Client
+
+        try:
+            return Client(host=self._server.url, timeout=timeouts(self._settings))
+        except ValueError:
+            raise UsageError(
+                f"--url {self._server.url}: not the address of a server; it looks like "
+                f"{defaults.ANSWER.ollama_url}"
+            ) from None
+
+    def answer(self, prompt: Prompt) -> Reply:
+        """Answer, or raise the `RecordError` that says what the server lacks."""
+        messages = chat_messages(prompt)
+        size = sum(len(message["content"].encode()) for message in messages)
+        context = self._context_for(size)
+        started = time.perf_counter()
+        reply = self._chat(messages, context)
+        seconds = time.perf_counter() - started - (reply.load_duration or 0) / 1e9
+        return Reply(
+            text=reply.message.content.strip(),
+            prompt_tokens=reply.prompt_eval_count,
+            completion_tokens=reply.eval_count,
+            seconds=max(seconds, 0.0),
+            truncated=_was_cut(reply.prompt_eval_count, size, context),
+        )
+
+    def _context_for(self, size: int) -> int:
+        needed = math.ceil(size / _BYTES_PER_TOKEN) + _TEMPLATE_TOKENS
+        needed += self._settings.max_new_tokens
+        with self._lock:
+            self._context = max(self._context, math.ceil(needed / _CONTEXT_STEP) * _CONTEXT_STEP)
+            return self._context
+
+    def _chat(self, messages: list[dict[str, str]], context: int) -> Any:
+        from ollama import ResponseError
+
+        options = {
+            "temperature": 0,
+            "seed": 0,
+            "num_ctx": context,
+            "num_predict": self._settings.max_new_tokens,
+        }
+        with explained(self._server):
+            try:
+                reply = self._client.chat(model=self.model, messages=messages, options=options)
+            except ResponseError as error:
+                if error.status_code == _NOT_FOUND:
+                    raise self._model_missing() from None
+                raise status_error(self._server, error.status_code, str(error.error)) from None
+            except (ValueError, TypeError, AttributeError):
+                # What the client library raises for a body that is no JSON, or other JSON.
+                raise garbage(self._server) from None
+        if not isinstance(reply.message.content, str):
+            raise garbage(self._server)
+        return reply
+
+    def _model_missing(self) -> ServerMissing:
+        return ServerMissing(
+            f"the server at {self._server.url} has no model {self.model}: "
+            f"ollama pull {self.model}",
+            kind="ModelMissing",
+        )
+
+
+def _was_cut(counted: int | None, size: int, context: int) -> bool:
+    """Whether the server read less than a prompt of `size` bytes, as its token count tells."""
+    if counted is None:
+        return False
+    return counted >= context - 1 or counted < size / _MOST_BYTES_PER_TOKEN

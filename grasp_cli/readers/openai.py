@@ -1,0 +1,89 @@
+"""A model behind any server that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cached_property
+from typing import Any
+
+from grasp_cli import defaults
+from grasp_cli.pipe.errors import ServerMissing, UsageError
+from grasp_cli.readers.prompts import Prompt, chat_messages
+from grasp_cli.readers.reader import ReaderSettings, Reply
+from grasp_cli.readers.server import Server, explained, garbage, status_error, timeouts
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+_NOT_FOUND = 404
+
+
+class OpenAIReader:
+    """Greedy answers from `URL/chat/completions`, several at once.
+
+    The key comes from the environment and goes nowhere but into the request.
+    """
+
+    name = "openai"
+
+    def __init__(self, settings: ReaderSettings) -> None:
+        self.model = settings.model
+        self._settings = settings
+        url = (settings.url or defaults.ANSWER.openai_url).rstrip("/")
+        self._server = Server(url, "start it", settings)
+
+    @cached_property
+    def _client(self) -> Any:
+        import httpx
+
+        key = os.environ.get(KEY_VARIABLE)
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        try:
+            return httpx.Client(headers=headers, timeout=timeouts(self._settings))
+        except UnicodeEncodeError:
+            raise UsageError(f"{KEY_VARIABLE} holds characters that no key has") from None
+
+    def answer(self, prompt: Prompt) -> Reply:
+        """Answer, or raise the `RecordError` that says what the server lacks."""
+        body = {
+            "model": self.model,
+            "messages": chat_messages(prompt),
+            "max_tokens": self._settings.max_new_tokens,
+            "temperature": 0,
+            "seed": 0,
+        }
+        started = time.perf_counter()
+        reply = self._post(body)
+        text, prompt_tokens, completion_tokens = self._read(reply)
+        return Reply(
+            text=text.strip(),
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        with explained(self._server):
+            reply = self._client.post(f"{self._server.url}/chat/completions", json=body)
+        if reply.status_code == _NOT_FOUND:
+            raise ServerMissing(
+                f"{self._server.url} has no model {self.model} (or no /chat/completions): name a "
+                "model that it serves with --reader-model, and its address up to /v1 with --url",
+                kind="ModelMissing",
+            )
+        if not reply.is_success:
+            raise status_error(self._server, reply.status_code, reply.text)
+        try:
+            return reply.json()
+        except ValueError:
+            raise garbage(self._server) from None
+
+    def _read(self, reply: Any) -> tuple[str, int | None, int | None]:
+        try:
+            text = reply["choices"][0]["message"]["content"]
+            usage = reply.get("usage") or {}
+            counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise garbage(self._server) from None
+        if not isinstance(text, str):
+            raise garbage(self._server)
+        return text, *counts

@@ -1,0 +1,64 @@
+"""What a reader is, and the readers by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from grasp_cli import defaults
+from grasp_cli.readers.prompts import Prompt
+
+READERS = {
+    "transformers": "grasp_cli.readers.transformers:TransformersReader",
+    "ollama": "grasp_cli.readers.ollama:OllamaReader",
+    "openai": "grasp_cli.readers.openai:OpenAIReader",
+}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer and what it took.
+
+    Token counts are the reader's own (None where a server does not tell); `seconds` is the time
+    of this question, loading excluded; `truncated` says that part of the context was cut off.
+    """
+
+    text: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    seconds: float
+    truncated: bool = False
+
+
+class Reader(Protocol):
+    """Answers one question at a time."""
+
+    name: str  # as in READERS
+    model: str
+
+    def answer(self, prompt: Prompt) -> Reply:
+        """Answer, or raise `RecordError` where this question cannot be answered."""
+        ...
+
+
+@dataclass(frozen=True)
+class ReaderSettings:
+    """What the command line says about a reader. Times are seconds."""
+
+    model: str
+    url: str | None = None
+    max_new_tokens: int = defaults.ANSWER.max_new_tokens
+    concurrency: int = defaults.ANSWER.concurrency
+    connect_timeout: float = defaults.ANSWER.connect_timeout
+    read_timeout: float = defaults.ANSWER.read_timeout
+    dtype: str = "auto"
+    threads: int | None = None
+
+
+def make_reader(name: str, settings: ReaderSettings) -> Reader:
+    """The reader called `name`; models load and servers are reached on the first question."""
+    module, _, member = READERS[name].partition(":")
+    kind: Any = getattr(import_module(module), member)
+    reader: Reader = kind(settings)
+    return reader
