@@ -21,8 +21,9 @@ from grasp_cli.text.abbreviations import (
 )
 
 SpansOf = Callable[[str], Iterable[tuple[int, int]]]
-# Both engines look back over the text since the last candidate, so what they see is bounded.
-_LONGEST = 20_000
+# Both engines look back over the text since the last candidate, which grows with its square on
+# text that is no prose, so what they see at once is bounded.
+_LONGEST = 5_000
 
 
 def punkt_cuts(text: str, start: int, end: int) -> Iterator[int]:

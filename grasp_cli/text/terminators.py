@@ -28,22 +28,26 @@ _LETTER = re.compile(f"[{UNSPACED_LETTER}]")
 _GOES_ON = re.compile("[、，,：:；;]|と|って")
 # A quoted title is short; farther back no opening bracket is looked for.
 _TITLE_REACH = 40
-_QUOTE_REACH = 300
 
 
 def unspaced_cuts(text: str, start: int, end: int) -> Iterator[int]:
     """Cuts of text[start:end] at terminators that end a sentence without white space."""
     if text.isascii() or not _RELEVANT.search(text, start, end):
         return
-    opened = start
+    opened = counted = start
+    quotes = 0
     for match in _END.finditer(text, start, end):
         cut = match.end()
         if cut >= end or not _terminates(text, match.start(), cut):
             continue
         if _in_title(text, opened, match.start()):
             continue
-        cut = _take_straight_quote(text, opened, cut)
-        closed = cut > match.start() + 1 and text[cut - 1] in _CLOSERS + '"'
+        closed = text[cut - 1] in _CLOSERS
+        if text[cut] == '"':  # closes when an odd number of them stands before it
+            quotes += text.count('"', counted, cut)
+            counted = cut
+            closed = quotes % 2 == 1
+            cut += closed
         if closed and _GOES_ON.match(text, cut, end):
             continue
         yield cut
@@ -69,12 +73,3 @@ def _in_title(text: str, opened: int, position: int) -> bool:
         text.rfind(left, low, position) > text.rfind(right, low, position)
         for left, right in ("《》", "〈〉")
     )
-
-
-def _take_straight_quote(text: str, opened: int, cut: int) -> int:
-    """A straight quote right after the end closes when an odd number of them stands before."""
-    if cut < len(text) and text[cut] == '"':
-        low = max(opened, cut - _QUOTE_REACH)
-        if text.count('"', low, cut) % 2:
-            return cut + 1
-    return cut

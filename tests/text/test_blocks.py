@@ -92,6 +92,14 @@ def test_tables(table: str) -> None:
     ]
 
 
+def test_a_table_ends_where_the_bars_end() -> None:
+    assert pieces("| a |\n|---|\n| b |\nOne. Two.") == [
+        ("table", "| a |\n|---|\n| b |"),
+        ("sentence", "One."),
+        ("sentence", "Two."),
+    ]
+
+
 def test_a_bar_alone_is_no_table() -> None:
     assert {kind for kind, _ in pieces("Use a | b here.\nThen c | d. End.")} == {"sentence"}
 
@@ -111,6 +119,7 @@ def test_a_bar_alone_is_no_table() -> None:
         ),
         ("- ```\n  a. B\n  ```\n- c", ["- ```\n  a. B\n  ```", "- c"]),
         ("- a\n# B\n- c\n---\n- d\n```\ne\n```", ["- a", "- c", "- d"]),
+        ("- a\n\n\tb. C\n\nOut.", ["- a\n\n\tb. C"]),
         ("1、一。二\n2、三", ["1、一。二", "2、三"]),
     ],
 )
@@ -168,12 +177,9 @@ def naive_fences(lines: list[str]) -> list[tuple[int, int]]:
     return fences if opened is None else [*fences, (opened, len(lines))]
 
 
+FENCES = ["```", "````", "~~~", "~~~~", "``` py", "~~~ a`b", "``` a`b", "  ```", "   ~~~ ", "``"]
 fence_lines = st.lists(
-    st.sampled_from(
-        ["```", "````", "~~~", "~~~~", "``` py", "~~~ a`b", "``` a`b", "  ```", "   ~~~ ", "``", ""]
-        + ["a. B", "  a", "    c", "```x```"]
-    ),
-    max_size=14,
+    st.sampled_from([*FENCES, "", "a. B", "  a", "    c", "```x```"]), max_size=14
 )
 
 

@@ -99,6 +99,16 @@ def test_code_links_and_addresses_stay_whole(splitter: str) -> None:
 
 
 @every_splitter
+def test_backticks_as_quotation_marks_hold_no_code(splitter: str) -> None:
+    assert pieces("Then ``One. Two'' came ``Three. Four'' in.", splitter) == [
+        "Then ``One.",
+        "Two'' came ``Three.",
+        "Four'' in.",
+    ]
+    assert pieces("He `said. She `did. We did.", splitter) == ["He `said.", "She `did.", "We did."]
+
+
+@every_splitter
 def test_a_backtick_does_not_reach_over_a_blank_line(splitter: str) -> None:
     assert pieces("A ` stands. Here it ends.\n\nAnd ` again. It ends.", splitter) == [
         "A ` stands.",
@@ -121,6 +131,8 @@ def test_a_backtick_does_not_reach_over_a_blank_line(splitter: str) -> None:
         ("本当?そう!はい。", ["本当?", "そう!", "はい。"]),
         ("見て https://x.y/検索?語 を。次", ["見て https://x.y/検索?語 を。", "次"]),
         ('他说"你好。"她走了。"再见。"', ['他说"你好。"', "她走了。", '"再见。"']),
+        ('完了。"好。"走吧。', ["完了。", '"好。"', "走吧。"]),
+        ('"一。二。"三。', ['"一。', '二。"', "三。"]),
         ("यह है। वह था।ठीक", ["यह है।", "वह था।", "ठीक"]),
         ("هل هذا؟ نعم۔ لا", ["هل هذا؟", "نعم۔", "لا"]),
         ("ሰላም። ደህና።እሺ", ["ሰላም።", "ደህና።", "እሺ"]),
