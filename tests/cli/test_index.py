@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import GRASP, Run
 
 pytestmark = pytest.mark.models
 
@@ -83,6 +86,21 @@ def test_another_directory_is_not_overwritten(grasp: Run, tmp_path: Path) -> Non
     done = grasp("index", "-x", "thesis", stdin=JSONL)
     assert done.returncode == 2 and "not an index" in done.stderr
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    command = [*GRASP, "index", "-x", "here"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdin
+        process.stdin.write(JSONL.encode() + b"\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "here.building" / "dense.vectors").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_model(grasp: Run, tmp_path: Path) -> None:
