@@ -99,7 +99,7 @@ def evaluate(
     """Score answers, evidence and cost of records; one table, one row per file.
 
     Failed and missing records count as 0. Shares are percent in table and md, and run from 0 to 1
-    in json, jsonl, csv, tsv, scores and --min. A second row of a file tells of the full contexts
+    in json, jsonl, csv, tsv, scores and --min. A second row, (full), tells of the full contexts
     where grasp answer --compare was used.
 
     grasp evaluate none.jsonl lead.jsonl grasp.jsonl
@@ -144,13 +144,16 @@ def _evaluate(
 ) -> Evaluation:
     evaluation = Evaluation(label, gold)
     read = 0
-    for records in arrived(read_records(stream.inputs, handler), EVALUATE.window):
-        read += len(records)
+    records = read_records(stream.inputs, handler)
+    if sink is None:
         for record in records:
-            scored = evaluation.add(record)
-            if sink:
-                sink.write(scored)
-        if sink:
+            read += 1
+            evaluation.add(record)
+    else:  # a record leaves as soon as it is scored
+        for window in arrived(records, EVALUATE.window):
+            read += len(window)
+            for record in window:
+                sink.write(evaluation.add(record))
             sink.flush()
     refuse_empty(read, stream)
     evaluation.finish()

@@ -41,6 +41,8 @@ def f1(gold: str, answer: str) -> float:
         return _literally_equal(gold, answer)
     if wanted != given and (wanted in _CLOSED or given in _CLOSED):
         return 0.0
+    if set(wanted).isdisjoint(given):
+        return 0.0
     shared = (Counter(wanted) & Counter(given)).total()
     return 2 * shared / (len(wanted) + len(given))
 

@@ -42,7 +42,7 @@ class Evaluation:
         self._gold = gold
         self._waiting = dict.fromkeys(gold or {})  # expected and not seen so far, in order
         self._summary = Summary(label)
-        self._full = Summary(f"{label} (full contexts)")
+        self._full = Summary(f"{label} (full)")
         self._compared = False
 
     def add(self, record: Record) -> Record:

@@ -20,8 +20,7 @@ _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 
 def rouge_l(gold: str, answer: str) -> float | None:
     """The F-measure, 0 to 1; None where the gold text has no token."""
-    other = _OTHER_SCRIPT.search(gold) or _OTHER_SCRIPT.search(answer)
-    split = _any_words if other else _latin_words
+    split = _latin_words if _is_latin(gold) and _is_latin(answer) else _any_words
     wanted, given = split(gold), split(answer)
     if not wanted:
         return None
@@ -39,6 +38,10 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
         match = row & places.get(token, 0)
         row = (row + match | row - match) & full
     return len(first) - row.bit_count()
+
+
+def _is_latin(text: str) -> bool:
+    return text.isascii() or not _OTHER_SCRIPT.search(text)
 
 
 @lru_cache(maxsize=4096)

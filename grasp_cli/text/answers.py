@@ -44,11 +44,13 @@ def normalise(text: str) -> str:
 
 def separated(text: str) -> str:
     """The text with spaces around each character of a script that is written without them."""
-    return _UNSPACED.sub(r" \g<0> ", text)
+    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
 
 
 def _without_punctuation(text: str) -> str:
-    if _UNSPACED.search(text):
+    if text.isascii():
+        pass
+    elif _UNSPACED.search(text):
         text = unicodedata.normalize("NFKC", text)
         text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
     else:
