@@ -35,8 +35,9 @@ BEFORE_NUMBER = _words(
 # May also end a sentence: it does where a word that opens sentences follows.
 MAYBE_LAST = _words(
     """
-    inc ltd corp Co co bros llc plc gmbh etc jr sr esq Ph.D ph.d a.m p.m st Ste ave blvd rd hwy ft mt
-    dept est assn natl intl govt approx al lit tel ext min sq hr hrs lb lbs oz ed eds trans rev
+    inc ltd corp Co co bros llc plc gmbh etc jr sr esq Ph.D ph.d a.m p.m st Ste ave blvd rd hwy
+    ft mt dept est assn natl intl govt approx al lit tel ext min sq hr hrs lb lbs oz ed eds trans
+    rev
     Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
     Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Mont Neb Nev
     Okla Ont Ore Pa Penn Tenn Tex Va Vt Wash Wis Wyo Que

@@ -25,15 +25,6 @@ _RELEVANT = re.compile(f"[{ALWAYS}{UNSPACED_LETTER}]")
 _END = re.compile(
     f"[{ALWAYS}．.!?]+[{ALWAYS}．.!?…{_MARKS}]*[{_CLOSERS}{_MARKS}]*" + r"(?:\[\d{1,3}\])*"
 )
-_LETTER = (
-    "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff"
-)
-_MARKS = "\u0300-\u036f\u3099\u309a\ufe00-\ufe0f"
-_CLOSERS = "」』”’）)】］\\]》〉〕｣»〗"
-
-_RELEVANT = re.compile(f"[{ALWAYS}{UNSPACED_LETTER}]")
-_END = re.compile(f"[{ALWAYS}．.!?]+[{ALWAYS}．.!?…{_MARKS}]*[{_CLOSERS}{_MARKS}]*")
 _LETTER = re.compile(f"[{UNSPACED_LETTER}]")
 # What follows a closing quote when the sentence goes on: 「…。」と言った, “……。”，
 _GOES_ON = re.compile("[、，,：:；;]|と|って")
