@@ -41,8 +41,10 @@ def _grasp(
 
 def _add_verbs() -> None:
     from grasp_cli.cli.answer import answer
+    from grasp_cli.cli.models import models
 
     app.command()(answer)
+    app.command()(models)
 
     from grasp_cli.cli.index import index
     from grasp_cli.cli.retrieve import retrieve

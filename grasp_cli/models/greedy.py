@@ -14,9 +14,9 @@ from grasp_cli.models.runtime import torch_runtime
 class Continuer:
     """Continues token sequences with `model`, always with the likeliest token.
 
-    The keys and values of `prefix`, computed on first use, serve every sequence that begins with
-    it; a sequence that does not is computed whole. Each run works on a copy: a cache that has
-    served one sequence holds that sequence's tokens.
+    The keys and values of `prefix`, computed once (`prepare`, else on first use), serve every
+    sequence that begins with it; a sequence that does not is computed whole. Each run works on a
+    copy: a cache that has served one sequence holds that sequence's tokens.
     """
 
     def __init__(self, model: Any, prefix: Sequence[int] = ()) -> None:
@@ -29,6 +29,14 @@ class Continuer:
         """What this release of transformers calls the cache: the older name warns in newer ones."""
         known = inspect.signature(self._model.forward).parameters
         return "cache" if "cache" in known else "past_key_values"
+
+    def prepare(self) -> None:
+        """Compute the prefix, unless that was done before."""
+        if self._prefix and self._prefix_cache is None:
+            cache = self._empty_cache()
+            with torch_runtime().inference_mode():
+                self._next(self._prefix, cache)
+            self._prefix_cache = cache
 
     def run(
         self,
@@ -53,9 +61,7 @@ class Continuer:
         """A cache for `tokens` and how many of them it holds already (never all)."""
         size = len(self._prefix)
         if size and size < len(tokens) and list(tokens[:size]) == self._prefix:
-            if self._prefix_cache is None:
-                self._prefix_cache = self._empty_cache()
-                self._next(self._prefix, self._prefix_cache)
+            self.prepare()
             return copy.deepcopy(self._prefix_cache), size
         return self._empty_cache(), 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import metadata
@@ -24,7 +25,7 @@ from grasp_cli.pipe.errors import MissingError
 
 GGUF = ".gguf"
 _MODEL_FILES = ("config.json", "modules.json", "adapter_config.json")
-_WEIGHTS = ("*.safetensors", "*.bin")
+_WEIGHTS = ("model.safetensors", "adapter_model.safetensors", "pytorch_model.bin")
 _BLOCK = 1 << 20
 
 
@@ -147,18 +148,28 @@ def _kept_conversion(sha256: str) -> Path | None:
 
 
 def _in_hub_cache(repository: str) -> Path | None:
-    """The newest complete snapshot in the local Hugging Face cache; the hub is not asked."""
+    """The snapshot in the local Hugging Face cache if its weights are whole; no network is used."""
     if not _is_repository(repository):
         return None
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub import try_to_load_from_cache
 
-    try:
-        found = Path(snapshot_download(repository, local_files_only=True))
-    except LocalEntryNotFoundError:
-        return None
-    weights = any(next(found.glob(pattern), None) for pattern in _WEIGHTS)
-    return found if holds_model(found) and weights else None
+    for name in _MODEL_FILES:
+        found = try_to_load_from_cache(repository, name)
+        if isinstance(found, str):
+            directory = Path(found).parent
+            return directory if _has_weights(directory) else None
+    return None
+
+
+def _has_weights(directory: Path) -> bool:
+    """Whether the weights are there; of weights in several files, each that the index names."""
+    if any((directory / name).is_file() for name in _WEIGHTS):
+        return True
+    index = next(iter(directory.glob("*.index.json")), None)
+    if index is None:
+        return False
+    named = set(json.loads(index.read_bytes())["weight_map"].values())
+    return all((directory / name).is_file() for name in named)
 
 
 def _is_repository(name: str) -> bool:

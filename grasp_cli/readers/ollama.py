@@ -110,3 +110,15 @@ def _was_cut(counted: int | None, size: int, context: int) -> bool:
     if counted is None:
         return False
     return counted >= context - 1 or counted < size / _MOST_BYTES_PER_TOKEN
+
+
+def models_on(url: str, seconds: float = 1.0) -> frozenset[str] | None:
+    """Names of the models that the server at `url` holds; None where none answers in time."""
+    import httpx
+    from ollama import Client, ResponseError
+
+    try:
+        listed = Client(host=url, timeout=seconds).list()
+    except (httpx.HTTPError, ConnectionError, ResponseError, ValueError):
+        return None
+    return frozenset(model.model for model in listed.models if model.model)

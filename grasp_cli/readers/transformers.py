@@ -85,8 +85,9 @@ class TransformersReader:
     def _continuer(self, style: str) -> Continuer:
         if style not in self._continuers:
             first, second = (self._text.tokens(Prompt(style, one, one)) for one in _PROBES)
-            prefix = common_prefix(first, second)
-            self._continuers[style] = Continuer(self._network, prefix)
+            continuer = Continuer(self._network, common_prefix(first, second))
+            continuer.prepare()
+            self._continuers[style] = continuer
         return self._continuers[style]
 
     def _fitted(self, prompt: Prompt) -> tuple[Prompt, list[int]]:
