@@ -19,7 +19,7 @@ from grasp_cli.pipe.records import Record
 
 Gold = Mapping[str, Record]  # question id -> its gold keys
 _NO_GOLD = "records have no gold answers: em, contains, f1 and rouge_l leave them out"
-_NO_ANSWER = "records, that is all, have no answer: they count as 0; grasp answer gives answers"
+_NO_ANSWER = "records, all of them, have no answer: they count as 0; grasp answer gives answers"
 _UNEXPECTED = "records are not among the questions of --gold: left out"
 
 

@@ -5,7 +5,7 @@ import string
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grasp_cli.evaluation.answers import FUNCTIONS, score_answer
@@ -56,6 +56,7 @@ def naive_contains(answer: str, gold: str) -> bool:
     return f" {squad_normal(gold)} " in f" {squad_normal(answer)} "
 
 
+@settings(deadline=None)
 @given(gold=LATIN.filter(squad_normal), answer=LATIN)
 def test_metrics_are_those_of_squad_and_hotpotqa(gold: str, answer: str) -> None:
     scores = score_answer(answer, [gold])
@@ -64,6 +65,7 @@ def test_metrics_are_those_of_squad_and_hotpotqa(gold: str, answer: str) -> None
     assert scores["f1"] == pytest.approx(hotpot_f1(answer, gold))
 
 
+@settings(deadline=None)
 @given(answer=ANY, golds=st.lists(ANY, min_size=1, max_size=4))
 def test_ranges_order_and_aliases(answer: str, golds: list[str]) -> None:
     scores = score_answer(answer, golds)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grasp_cli.evaluation.evidence import Recall, all_contexts, recall
@@ -64,6 +64,7 @@ SPANS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(kept=SPANS, gold=SPANS.filter(bool), shift=st.integers(0, 50))
 def test_characters_one_by_one(
     kept: list[tuple[int, int]], gold: list[tuple[int, int]], shift: int

@@ -27,12 +27,13 @@ def naive_lcs(first: tuple[str, ...], second: tuple[str, ...]) -> int:
     return length(0, 0)
 
 
+@settings(deadline=None)
 @given(*[st.lists(st.sampled_from("abcd"), max_size=14).map(tuple)] * 2)
 def test_common_subsequence(first: tuple[str, ...], second: tuple[str, ...]) -> None:
     assert common_subsequence(first, second) == naive_lcs(first, second)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(gold=LATIN, answer=LATIN)
 def test_latin_text_scores_as_rouge_score(gold: str, answer: str) -> None:
     score = rouge_l(gold, answer)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grasp_cli.formats.selection import select
@@ -12,6 +12,7 @@ def numbers(count: int) -> list[dict[str, int]]:
     return [{"n": number} for number in range(count)]
 
 
+@settings(deadline=None)
 @given(
     count=st.integers(0, 40),
     limit=st.none() | st.integers(1, 50),
