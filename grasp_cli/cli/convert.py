@@ -88,7 +88,7 @@ def convert(
     stream.say(f"{sink.count} {'documents' if documents else 'records'} written")
     for note, count in reader.notes.items():
         if count:
-            stream.say(f"{count} {note}")
+            stream.say(f"{'before sampling: ' if sample else ''}{count} {note}")
 
 
 def _records(reader: Format, paths: list[Path]) -> Iterator[Record]:
