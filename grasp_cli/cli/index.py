@@ -109,8 +109,9 @@ def index(
     from grasp_cli.models.locate import find
     from grasp_cli.models.profiles import model_for
     from grasp_cli.retrieval.model import portable_name, weights_sha256
+    from grasp_cli.retrieval.replace import refuse_other
     from grasp_cli.retrieval.tokens import Tokenizer
-    from grasp_cli.retrieval.writer import Settings, build, refuse_other
+    from grasp_cli.retrieval.writer import Settings, build
 
     stream = Stream(
         "index", inputs_or_stdin(inputs, "index"), directory, None, allow_empty, on_error,

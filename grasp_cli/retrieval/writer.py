@@ -1,13 +1,11 @@
-"""Build an index beside its place and put it there when it is complete."""
+"""Documents to the files of an index, a window of passages at a time."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -17,11 +15,11 @@ import numpy as np
 from grasp_cli import __version__
 from grasp_cli.defaults import INDEX
 from grasp_cli.pipe import json_lines
-from grasp_cli.pipe.errors import ProcessingError, UsageError
 from grasp_cli.pipe.records import Record
 from grasp_cli.retrieval.dense import DenseBuilder, Embedder
 from grasp_cli.retrieval.passages import Passage, cut
 from grasp_cli.retrieval.ranking import Order
+from grasp_cli.retrieval.replace import replaced
 from grasp_cli.retrieval.sparse import SparseBuilder
 from grasp_cli.retrieval.store import (
     DENSE,
@@ -30,11 +28,8 @@ from grasp_cli.retrieval.store import (
     PASSAGES,
     SPARSE,
     Manifest,
-    is_index,
 )
 from grasp_cli.retrieval.tokens import Tokenizer
-
-BUILDING, OLD, LOCK = ".building", ".old", "lock"
 
 
 @dataclass(frozen=True)
@@ -199,57 +194,3 @@ def _stored(passage: Passage) -> Record:
         "text": passage.text,
         "rest": {key: document[key] for key in document if key not in ("id", "title", "text")},
     }
-
-
-@contextmanager
-def replaced(directory: Path) -> Iterator[Path]:
-    """A new directory beside `directory` that takes its place when the block ends well.
-
-    On an exception, a full disk for instance, it is removed and `directory` stays as it was. What
-    a killed process left behind is cleared away; one that is still at work is left alone.
-    """
-    import filelock
-
-    refuse_other(directory)
-    directory = directory.resolve()
-    building, old = (directory.with_name(directory.name + end) for end in (BUILDING, OLD))
-    lock = filelock.FileLock(building / LOCK, timeout=0)
-    try:
-        building.mkdir(parents=True, exist_ok=True)
-        with lock:
-            _clear(building, directory, old)
-            yield building
-            if directory.exists():
-                directory.rename(old)
-            building.rename(directory)
-        (directory / LOCK).unlink(missing_ok=True)
-        shutil.rmtree(old, ignore_errors=True)
-    except filelock.Timeout:
-        raise ProcessingError(f"{directory}: another grasp index is writing this index") from None
-    except OSError as error:
-        shutil.rmtree(building, ignore_errors=True)
-        reason = error.strerror or error
-        raise ProcessingError(f"{directory}: cannot be written: {reason}") from error
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
-
-
-def refuse_other(directory: Path) -> None:
-    """Raise `UsageError` where `directory` holds something that is not an index."""
-    if not directory.exists() or is_index(directory):
-        return
-    if not directory.is_dir() or any(directory.iterdir()):
-        raise UsageError(f"{directory}: not an index, so it is not replaced; choose another place")
-
-
-def _clear(building: Path, directory: Path, old: Path) -> None:
-    """Undo what a build that was killed has left."""
-    for path in building.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != LOCK:
-            path.unlink()
-    if old.exists() and not directory.exists():
-        old.rename(directory)
-    shutil.rmtree(old, ignore_errors=True)
