@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 GRASP = [sys.executable, "-m", "grasp_cli.cli.main"]
+
+settings.register_profile("busy machine", deadline=None)  # a slow moment is not a failure
+settings.load_profile("busy machine")
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -137,7 +137,6 @@ def compress(
     """
     from grasp_cli.compression.methods import Models, build
     from grasp_cli.compression.stage import Compress, Setting
-    from grasp_cli.models.dtype import choose_dtype
     from grasp_cli.models.locate import find
     from grasp_cli.models.profiles import model_for
     from grasp_cli.text.tokens import TokenCounter
@@ -171,7 +170,7 @@ def compress(
         coarse=coarse_model or model_for(profile.value, "coarse"),
         embedder=embedder or model_for(profile.value, "embedder"),
         classifier=classifier or model_for(profile.value, "classifier"),
-        dtype=choose_dtype(dtype.value),
+        dtype=_number_format(method, dtype),
         threads=fair_threads(threads),
     )
     counted_by = tokenizer or models.classifier
@@ -182,3 +181,14 @@ def compress(
         Setting(profile.value, models.dtype, splitter.value),
     )
     run(stage, stream)
+
+
+def _number_format(method: MethodName, asked: Dtype) -> str:
+    """The dtype's name; methods without a model do not import torch to learn it."""
+    from grasp_cli.compression.methods import WITHOUT_MODELS
+
+    if method.value in WITHOUT_MODELS:
+        return Dtype.float32.value
+    from grasp_cli.models.dtype import choose_dtype
+
+    return str(choose_dtype(asked.value, "cpu")).removeprefix("torch.")

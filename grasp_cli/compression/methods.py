@@ -71,3 +71,4 @@ METHODS: dict[str, Callable[[CompressDefaults, Models], Method]] = {
     "none": _none,
     "lead": _lead,
 }
+WITHOUT_MODELS = ("none", "lead")

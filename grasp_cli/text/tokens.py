@@ -18,7 +18,9 @@ def load_tokenizer(path: Path) -> Any:
 
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.exists():
-        raise MissingError(f"{path}: no tokenizer.json there; save the model with its fast tokenizer")
+        raise MissingError(
+            f"{path}: no tokenizer.json there; save the model with its fast tokenizer"
+        )
     tokenizer = Tokenizer.from_file(str(file))
     tokenizer.no_truncation()
     tokenizer.no_padding()
