@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,7 @@ def _get(model: Model, say: Callable[[str], None]) -> str:
 
 
 def _download(repository: str, say: Callable[[str], None]) -> str:
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
