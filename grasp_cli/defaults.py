@@ -53,7 +53,11 @@ class CompressDefaults:
     locality_window: int = 2
     fine_threshold: float = 0.5
     on_empty: str = "keep-best"
-    lead_sentences: int = 3
+    lead_sentences: int = 1
+    max_tokens: int | None = None
+    redundancy: bool = False
+    redundancy_threshold: float = 0.9
+    mmr_lambda: float = 0.7
     window: int = 32
 
 

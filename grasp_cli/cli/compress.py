@@ -100,6 +100,28 @@ def compress(
     lead_sentences: Annotated[
         int, typer.Option(min=1, help="Sentences per passage of --method lead.")
     ] = COMPRESS.lead_sentences,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="no limit",
+            help="Most tokens of the context, best units first.",
+        ),
+    ] = COMPRESS.max_tokens,
+    redundancy: Annotated[
+        bool,
+        typer.Option(
+            "--redundancy/--no-redundancy",
+            help="Leave out units that repeat a better one (MMR), unless a number, name or "
+            "negation differs.",
+        ),
+    ] = COMPRESS.redundancy,
+    redundancy_threshold: Annotated[
+        float, typer.Option(min=-1, max=1, help="Greatest cosine of two units that both stay.")
+    ] = COMPRESS.redundancy_threshold,
+    mmr_lambda: Annotated[
+        float, typer.Option(min=0, max=1, help="Weight of relevance against novelty.")
+    ] = COMPRESS.mmr_lambda,
     coarse_model: Annotated[
         str | None, typer.Option(show_default="of the profile", help="Coarse filter: name or path.")
     ] = None,
@@ -135,7 +157,7 @@ def compress(
 
     grasp compress --method lead retrieved.jsonl -o lead.jsonl
     """
-    from grasp_cli.compression.methods import Models, build
+    from grasp_cli.compression.methods import Encoders, Models, build
     from grasp_cli.compression.stage import Compress, Setting
     from grasp_cli.models.locate import find
     from grasp_cli.models.profiles import model_for
@@ -154,6 +176,10 @@ def compress(
         fine_threshold=fine_threshold,
         on_empty=on_empty.value,
         lead_sentences=lead_sentences,
+        max_tokens=max_tokens,
+        redundancy=redundancy,
+        redundancy_threshold=redundancy_threshold,
+        mmr_lambda=mmr_lambda,
         window=window,
     )
     stream = Stream(
@@ -174,8 +200,10 @@ def compress(
         threads=fair_threads(threads),
     )
     counted_by = tokenizer or models.classifier
+    encoders = Encoders(models)
     stage = Compress(
-        build(options.method, options, models),
+        build(options, models, encoders),
+        encoders.get(models.embedder) if redundancy else None,
         TokenCounter(find(counted_by), Path(counted_by).name),
         options,
         Setting(profile.value, models.dtype, splitter.value),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grasp_cli.compression.tasks import Evidence, Selection, Task, runs
+from grasp_cli.compression.tasks import Candidate, Selection, Task, runs
 from grasp_cli.defaults import CompressDefaults
 
 
@@ -38,8 +38,8 @@ class Lead:
 
 
 def _first(task: Task, most: int | None) -> Selection:
-    kept: list[Evidence] = []
+    units: list[Candidate] = []
     for passage in task.passages:
         positions = range(len(passage.sentences))[:most]
-        kept += runs(passage, len(kept), positions, None)
-    return Selection(kept)
+        units += [Candidate([run], None) for run in runs(passage, len(units), positions, None)]
+    return Selection(units, list(range(len(units))))

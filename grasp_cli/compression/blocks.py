@@ -57,21 +57,23 @@ def without_overlaps(contexts: Sequence[Record], kept: Sequence[Evidence]) -> li
     return found
 
 
-def compose(contexts: Sequence[Record], kept: Sequence[Evidence], gap: str = GAP) -> str:
+def compose(
+    contexts: Sequence[Record], kept: Sequence[Evidence], *, gap: str = GAP, titles: bool = True
+) -> str:
     """The context for the reader, of evidence as `without_overlaps` returns it."""
     places = _places(contexts)
     blocks: dict[int, list[Evidence]] = {}
     for item in kept:
         blocks.setdefault(places[item.passage].document, []).append(item)
-    return "\n\n".join(_block(contexts, items, gap) for items in blocks.values())
+    return "\n\n".join(_block(contexts, items, gap, titles) for items in blocks.values())
 
 
-def _block(contexts: Sequence[Record], items: list[Evidence], gap: str) -> str:
+def _block(contexts: Sequence[Record], items: list[Evidence], gap: str, titled: bool) -> str:
     parts = [_slice(contexts, items[0])]
     for before, item in pairwise(items):
         parts += [_between(contexts, before, item, gap), _slice(contexts, item)]
     title = next((t for item in items if (t := contexts[item.passage].get("title"))), "")
-    return (f"{title}\n" if title else "") + "".join(parts)
+    return (f"{title}\n" if title and titled else "") + "".join(parts)
 
 
 def _between(contexts: Sequence[Record], before: Evidence, item: Evidence, gap: str) -> str:

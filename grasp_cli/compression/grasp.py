@@ -11,7 +11,15 @@ import numpy.typing as npt
 from grasp_cli.compression import quitox
 from grasp_cli.compression.classifiers import SpanClassifier
 from grasp_cli.compression.evidence_graph import components
-from grasp_cli.compression.tasks import Evidence, Passage, Selection, Task, Unit, runs
+from grasp_cli.compression.tasks import (
+    Candidate,
+    Evidence,
+    Passage,
+    Selection,
+    Task,
+    Unit,
+    runs,
+)
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.pipe.errors import RecordError
@@ -84,7 +92,7 @@ class Grasp:
         ]
         if not self.options.fine:
             return [
-                _survivors_as_evidence(task, left, scores[number] if scores else None)
+                _survivors_as_units(task, left, scores[number] if scores else None)
                 for number, (task, left) in enumerate(zip(tasks, survivors, strict=True))
             ]
         units = self._units(tasks, survivors)
@@ -133,34 +141,27 @@ class Grasp:
         self, task: Task, units: list[Unit], scores: Floats, *, after_coarse: int
     ) -> Selection:
         threshold = self.options.fine_threshold
-
-        def evidence(numbers: Iterable[int]) -> list[Evidence]:
-            return [
-                item
-                for number in numbers
-                for item in runs(
-                    task.passages[units[number].passage],
-                    number,
-                    units[number].sentences,
-                    float(scores[number]),
-                )
-            ]
-
-        kept = evidence(np.flatnonzero(scores >= threshold).tolist())
-        best = evidence([int(np.argmax(scores))] if len(scores) else [])
-        near = int(np.sum(np.abs(scores - threshold) <= self.borderline + 1e-9))
-        return Selection(kept, best, after_coarse, len(units), near)
+        candidates = [
+            Candidate(runs(task.passages[unit.passage], number, unit.sentences, score), score)
+            for number, (unit, score) in enumerate(zip(units, scores.tolist(), strict=True))
+        ]
+        return Selection(
+            candidates,
+            np.flatnonzero(scores >= threshold).tolist(),
+            after_coarse=after_coarse,
+            judged=True,
+            borderline=int(np.sum(np.abs(scores - threshold) <= self.borderline + 1e-9)),
+        )
 
 
-def _survivors_as_evidence(
-    task: Task, survivors: Survivors, scores: list[Floats] | None
-) -> Selection:
+def _survivors_as_units(task: Task, survivors: Survivors, scores: list[Floats] | None) -> Selection:
     """Without the fine step each run of adjacent survivors is a unit of its own."""
-    kept: list[Evidence] = []
+    units: list[Candidate] = []
     for passage, positions in zip(task.passages, survivors, strict=True):
         for item in runs(passage, 0, positions, None):
-            kept.append(item._replace(unit=len(kept), score=_best_score(passage, item, scores)))
-    return Selection(kept, after_coarse=sum(map(len, survivors)))
+            score = _best_score(passage, item, scores)
+            units.append(Candidate([item._replace(unit=len(units), score=score)], score))
+    return Selection(units, list(range(len(units))), after_coarse=sum(map(len, survivors)))
 
 
 def _best_score(passage: Passage, item: Evidence, scores: list[Floats] | None) -> float | None:

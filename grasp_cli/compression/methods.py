@@ -27,46 +27,60 @@ class Models:
     threads: int | None = None
 
 
-def build(name: str, options: CompressDefaults, models: Models) -> Method:
-    """The method called `name`; models are found (exit 3 where missing) but not yet loaded."""
-    if name not in METHODS:
-        raise UsageError(f"there is no method {name!r}: choose {', '.join(METHODS)}")
-    return METHODS[name](options, models)
+class Encoders:
+    """The encoders of a run; parts that name the same model share one."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._loaded: dict[Path, Encoder] = {}
+
+    def get(self, name: str) -> Encoder:
+        """The encoder called `name`, found (exit 3 where missing) but not yet loaded."""
+        path = find(name)
+        if path not in self._loaded:
+            self._loaded[path] = Encoder(
+                path,
+                threads=self._models.threads,
+                dtype=self._models.dtype,
+                remember=_REMEMBERED,
+            )
+        return self._loaded[path]
 
 
-def _grasp(options: CompressDefaults, models: Models) -> Method:
+def build(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
+    """The method that the options name."""
+    if options.method not in METHODS:
+        raise UsageError(f"there is no method {options.method!r}: choose {', '.join(METHODS)}")
+    return METHODS[options.method](options, models, encoders)
+
+
+def _grasp(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
     from grasp_cli.compression.classifiers import CosineClassifier
     from grasp_cli.compression.grasp import Grasp
     from grasp_cli.compression.token_relevance import TokenRelevance
 
-    encoders: dict[Path, Encoder] = {}
-
-    def encoder(name: str) -> Encoder:
-        path = find(name)
-        if path not in encoders:
-            encoders[path] = Encoder(
-                path, threads=models.threads, dtype=models.dtype, remember=_REMEMBERED
-            )
-        return encoders[path]
-
-    coarse = TokenRelevance(encoder(models.coarse), options)
-    classifier = CosineClassifier(encoder(models.classifier))
-    return Grasp(coarse, encoder(models.embedder), classifier, options, BORDERLINE[models.dtype])
+    return Grasp(
+        TokenRelevance(encoders.get(models.coarse), options),
+        encoders.get(models.embedder),
+        CosineClassifier(encoders.get(models.classifier)),
+        options,
+        BORDERLINE[models.dtype],
+    )
 
 
-def _none(options: CompressDefaults, models: Models) -> Method:
+def _none(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
     from grasp_cli.compression.baselines import Everything
 
     return Everything()
 
 
-def _lead(options: CompressDefaults, models: Models) -> Method:
+def _lead(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
     from grasp_cli.compression.baselines import Lead
 
     return Lead(options)
 
 
-METHODS: dict[str, Callable[[CompressDefaults, Models], Method]] = {
+METHODS: dict[str, Callable[[CompressDefaults, Models, Encoders], Method]] = {
     "grasp": _grasp,
     "none": _none,
     "lead": _lead,

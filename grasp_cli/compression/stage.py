@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from grasp_cli.compression.blocks import compose, join_contexts, whole, without_overlaps
-from grasp_cli.compression.tasks import Evidence, Method, Selection, Task
+from grasp_cli.compression.budget import Fitted, fit
+from grasp_cli.compression.tasks import Candidate, Evidence, Method, Selection, Task
 from grasp_cli.defaults import CompressDefaults
+from grasp_cli.models.encoder import Encoder
 from grasp_cli.pipe.engine import Outcome
 from grasp_cli.pipe.errors import RecordError
 from grasp_cli.pipe.records import Record
@@ -33,9 +35,15 @@ class Compress:
     name = "compress"
 
     def __init__(
-        self, method: Method, counter: TokenCounter, options: CompressDefaults, setting: Setting
+        self,
+        method: Method,
+        embedder: Encoder | None,
+        counter: TokenCounter,
+        options: CompressDefaults,
+        setting: Setting,
     ) -> None:
         self.method = method
+        self.embedder = embedder  # there where redundancy is to be removed
         self.counter = counter
         self.options = options
         self.setting = setting
@@ -50,79 +58,97 @@ class Compress:
         started = time.perf_counter()
         full = [join_contexts(record.get("contexts", [])) for record in records]
         tokens_in = self.counter.count(full)
-        outcomes = list(self._outcomes(records))
-        contexts = [
-            compose(record.get("contexts", []), found[0]) if isinstance(found, tuple) else ""
-            for record, found in zip(records, outcomes, strict=True)
-        ]
-        tokens_out = self.counter.count(contexts)
-        seconds = time.perf_counter() - started
-        shares = _shares(tokens_in, seconds)
-        for number, record in enumerate(records):
-            found = outcomes[number]
-            if isinstance(found, RecordError):
-                yield found
+        results = self._results(records)
+        tokens_out = self.counter.count(
+            [r.context if isinstance(r, _Result) else "" for r in results]
+        )
+        shares = _shares(tokens_in, time.perf_counter() - started)
+        for number, (record, result) in enumerate(zip(records, results, strict=True)):
+            if isinstance(result, RecordError):
+                yield result
                 continue
+            before, after = tokens_in[number], tokens_out[number]
             sizes = {
-                "tokens_in": tokens_in[number],
-                "tokens_out": tokens_out[number],
+                "tokens_in": before,
+                "tokens_out": after,
                 "chars_in": len(full[number]),
-                "chars_out": len(contexts[number]),
-                "removed": round(1 - tokens_out[number] / (tokens_in[number] or 1), 4)
-                if tokens_in[number]
-                else 0.0,
+                "chars_out": len(result.context),
+                "removed": round(1 - after / before, 4) if before else 0.0,
             }
-            yield self._compressed(record, contexts[number], *found, sizes, shares[number])
+            yield self._compressed(record, result, sizes, shares[number])
 
-    def _outcomes(
-        self, records: Sequence[Record]
-    ) -> Iterator[tuple[list[Evidence], dict[str, Any]] | RecordError]:
-        """Evidence and what is to be said of it, or why a record cannot be compressed."""
+    def _results(self, records: Sequence[Record]) -> list[_Result | RecordError]:
         tasks = [Task.of(record, self.setting.splitter) for record in records]
-        selections = self.method.select(tasks)
-        for record, task, selection in zip(records, tasks, selections, strict=True):
-            if not record["question"].strip():
-                yield RecordError(
-                    f'record "{record["id"]}": the question is empty', kind="EmptyQuestion"
-                )
-            elif isinstance(selection, RecordError):
-                yield selection
-            else:
-                yield self._settled(record, task, selection)
+        return [
+            self._result(record, task, selection)
+            for record, task, selection in zip(
+                records, tasks, self.method.select(tasks), strict=True
+            )
+        ]
 
-    def _settled(
-        self, record: Record, task: Task, selection: Selection
-    ) -> tuple[list[Evidence], dict[str, Any]]:
+    def _result(
+        self, record: Record, task: Task, selection: Selection | RecordError
+    ) -> _Result | RecordError:
+        if not record["question"].strip():
+            message = f'record "{record["id"]}": the question is empty'
+            return RecordError(message, kind="EmptyQuestion")
+        if isinstance(selection, RecordError):
+            return selection
         contexts = record.get("contexts", [])
-        kept, fallback = selection.kept, None
         sentences = sum(len(passage.sentences) for passage in task.passages)
+        chosen, fallback = self._chosen(selection, sentences)
+        if fallback == "passthrough":
+            units = [Candidate([run], None) for run in whole(contexts)]
+            selection, chosen = Selection(units, []), list(range(len(units)))
+        elif self.embedder is not None:
+            chosen = self._distinct(self.embedder, task, selection, chosen)
+        fitted = self._fitted(contexts, task, selection, chosen)
+        kept = without_overlaps(contexts, fitted.kept)
+        if chosen and not kept:
+            fallback = "nothing-fits"  # not one character within --max-tokens
+        said = _said(selection, sentences, len({run.unit for run in kept}), fallback, fitted.cut)
+        return _Result(compose(contexts, kept, titles=fitted.titles), kept, said)
+
+    def _chosen(self, selection: Selection, sentences: int) -> tuple[list[int], str | None]:
+        """Unit numbers, best first, and why the threshold did not choose them."""
         if sentences == 0:
-            fallback = "no-input"
-        elif not kept:
-            fallback = self.options.on_empty
-            replacement = {"keep-best": selection.best, "passthrough": whole(contexts), "empty": []}
-            kept = replacement[fallback]
-        kept = without_overlaps(contexts, kept)
-        said: dict[str, Any] = {"sentences": sentences}
-        if selection.after_coarse is not None:
-            said["after_coarse"] = selection.after_coarse
-        if selection.units is not None:
-            said["units"] = selection.units
-        said["kept"] = len({(item.passage, item.unit) for item in kept})
-        if fallback:
-            said["fallback"] = fallback
-        if selection.borderline:
-            said["borderline"] = selection.borderline
-        return kept, said
+            return [], "no-input"
+        best_first = selection.best_first()
+        if selection.kept:
+            passed = set(selection.kept)
+            return [number for number in best_first if number in passed], None
+        on_empty = self.options.on_empty
+        return (best_first[:1] if on_empty == "keep-best" else []), on_empty
+
+    def _distinct(
+        self, embedder: Encoder, task: Task, selection: Selection, chosen: list[int]
+    ) -> list[int]:
+        from grasp_cli.compression.redundancy import distinct
+
+        texts = [selection.units[number].text(task.passages) for number in chosen]
+        order = distinct(
+            [selection.units[number].score or 0.0 for number in chosen],
+            embedder.embed(texts),
+            texts,
+            threshold=self.options.redundancy_threshold,
+            mmr_lambda=self.options.mmr_lambda,
+        )
+        return [chosen[place] for place in order]
+
+    def _fitted(
+        self, contexts: Sequence[Record], task: Task, selection: Selection, chosen: list[int]
+    ) -> Fitted:
+        if self.options.max_tokens is None:
+            return Fitted([run for number in chosen for run in selection.units[number].runs])
+
+        def count(kept: list[Evidence], titles: bool) -> int:
+            text = compose(contexts, without_overlaps(contexts, kept), titles=titles)
+            return self.counter.count([text])[0]
+
+        return fit(selection.units, chosen, task.passages, count, self.options.max_tokens)
 
     def _compressed(
-        self,
-        record: Record,
-        context: str,
-        kept: list[Evidence],
-        said: dict[str, Any],
-        sizes: dict[str, Any],
-        seconds: float,
+        self, record: Record, result: _Result, sizes: dict[str, Any], seconds: float
     ) -> Record:
         contexts = record.get("contexts", [])
         head = {
@@ -131,12 +157,35 @@ class Compress:
             "dtype": self.setting.dtype,
             "tokenizer": self.counter.name,
         }
+        spent = {"seconds": round(seconds, SECONDS_DECIMALS)}
         return {
             **record,
-            "context": context,
-            "evidence": [_evidence(contexts[item.passage], item) for item in kept],
-            "compression": {**head, **sizes, **said, "seconds": round(seconds, SECONDS_DECIMALS)},
+            "context": result.context,
+            "evidence": [_evidence(contexts[item.passage], item) for item in result.kept],
+            "compression": {**head, **sizes, **result.said, **spent},
         }
+
+
+class _Result(NamedTuple):
+    context: str
+    kept: list[Evidence]
+    said: dict[str, Any]
+
+
+def _said(
+    selection: Selection, sentences: int, kept: int, fallback: str | None, cut: int
+) -> dict[str, Any]:
+    """The counts of `compression`, without those that do not apply."""
+    said = {
+        "sentences": sentences,
+        "after_coarse": selection.after_coarse,
+        "units": len(selection.units) if selection.judged else None,
+        "kept": kept,
+        "fallback": fallback,
+        "truncated": cut or None,
+        "borderline": selection.borderline or None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def _evidence(context: Record, item: Evidence) -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from grasp_cli.pipe.errors import RecordError
@@ -48,6 +48,17 @@ class Evidence(NamedTuple):
     block: bool  # whether an atomic block (code, table, list item) is in it
 
 
+class Candidate(NamedTuple):
+    """A unit that a method can keep: its runs of sentences and its score."""
+
+    runs: list[Evidence]
+    score: float | None
+
+    def text(self, passages: Sequence[Passage]) -> str:
+        """The texts of its runs, joined by one space."""
+        return " ".join(passages[run.passage].text[run.start : run.end] for run in self.runs)
+
+
 @dataclass(frozen=True)
 class Task:
     """One question with its passages."""
@@ -72,16 +83,19 @@ class Task:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a method keeps of one task.
+    """What a method makes of one task: its units and which of them pass."""
 
-    `best` is what `--on-empty keep-best` falls back to where `kept` is empty.
-    """
-
-    kept: list[Evidence]
-    best: list[Evidence] = field(default_factory=list)
+    units: list[Candidate]
+    kept: list[int]  # numbers of the units that pass, ascending
     after_coarse: int | None = None  # sentences that the coarse filter let through
-    units: int | None = None
+    judged: bool = False  # whether a classifier scored the units
     borderline: int = 0  # units so near the threshold that rounding could decide
+
+    def best_first(self) -> list[int]:
+        """All unit numbers, highest score first, ties in reading order."""
+        return sorted(
+            range(len(self.units)), key=lambda unit: (-(self.units[unit].score or 0), unit)
+        )
 
 
 class Method(Protocol):

@@ -35,9 +35,7 @@ def naive_smoothing(values: list[float], sigma: float) -> list[float]:
     ]
 
 
-@given(
-    st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.sampled_from([0.5, 1.0, 2.0, 3.3])
-)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.sampled_from([0.5, 1.0, 2.0, 3.3]))
 def test_smoothing_equals_the_naive_definition(values: list[float], sigma: float) -> None:
     found = quitox.smooth(np.asarray(values), sigma)
     np.testing.assert_allclose(found, naive_smoothing(values, sigma), atol=1e-9)
