@@ -8,6 +8,7 @@ its sentences are tried, then its first words, without the title if need be; tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from grasp_cli.compression.tasks import Candidate, Evidence, Passage
@@ -57,12 +58,10 @@ def _shortened(best: Candidate, passages: Sequence[Passage], count: Count, most:
             return Fitted(sentences, titles, whole - sum(s.end - s.start for s in sentences))
     first = best.runs[0]
     for ends in _cuts(passages[first.passage].text, first):
-        fitting = _last_true(
-            len(ends), lambda at, ends=ends: count([first._replace(end=ends[at])], False) <= most
-        )
+        cuts = [first._replace(end=end) for end in ends]
+        fitting = _last_true(len(cuts), partial(_fits, cuts, count, most))
         if fitting is not None:
-            cut = first._replace(end=ends[fitting])
-            return Fitted([cut], False, whole - (cut.end - cut.start))
+            return Fitted([cuts[fitting]], False, whole - (cuts[fitting].end - first.start))
     return Fitted([], False, whole)
 
 
@@ -81,6 +80,10 @@ def _cuts(text: str, run: Evidence) -> tuple[list[int], list[int]]:
     """Where the run can be cut: before white space; where that is not enough, anywhere."""
     inside = [end for end in range(run.start + 1, run.end) if not text[end - 1].isspace()]
     return [end for end in inside if text[end].isspace()], inside
+
+
+def _fits(cuts: list[Evidence], count: Count, most: int, at: int) -> bool:
+    return count([cuts[at]], False) <= most
 
 
 def _last_true(count: int, holds: Callable[[int], bool]) -> int | None:
