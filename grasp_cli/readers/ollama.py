@@ -99,8 +99,7 @@ class OllamaReader:
 
     def _model_missing(self) -> ServerMissing:
         return ServerMissing(
-            f"the server at {self._server.url} has no model {self.model}: "
-            f"ollama pull {self.model}",
+            f"the server at {self._server.url} has no model {self.model}: ollama pull {self.model}",
             kind="ModelMissing",
         )
 

@@ -90,6 +90,4 @@ def timeouts(settings: ReaderSettings) -> httpx.Timeout:
     """httpx timeouts; a request never waits for a free connection of ours."""
     import httpx
 
-    return httpx.Timeout(
-        settings.read_timeout, connect=settings.connect_timeout, pool=None
-    )
+    return httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,6 @@ def test_order_is_kept_and_failures_travel_on(grasp: Run) -> None:
             return Said({"error": "boom"}, status=500)
         return Said(ollama_reply(f"answer {number}"))
 
-    import threading
-
     others = threading.Semaphore(0)
     records = [{"id": f"r{n}", "question": f"number {n}", "contexts": []} for n in range(4)]
     failed = {"id": "e", "question": "number 9", "error": {"stage": "retrieve"}}
@@ -99,8 +98,8 @@ def test_openai_with_compare(grasp: Run) -> None:
 
     with serving(counting) as server:
         done = grasp(
-            *("answer", "--reader", "openai", "--url", f"{server.url}/v1", "--reader-model", "tiny"),
-            "--compare",
+            *("answer", "--compare", "--reader", "openai", "--reader-model", "tiny"),
+            *("--url", f"{server.url}/v1"),
             stdin=jsonl(RECORD),
             OPENAI_API_KEY="sk-secret",
         )
@@ -143,7 +142,7 @@ def test_a_model_that_is_not_here(grasp: Run, tmp_path: Path) -> None:
 def test_a_local_model_by_path(grasp: Run, tmp_path: Path) -> None:
     chain = [":", " ", "L", "e", "i", "t", "h", "\n", "Q"]
     spelling_model(tmp_path / "spelling", chain)
-    done = grasp("answer", "--reader-model", "spelling", stdin=jsonl(RECORD))
+    done = grasp("answer", "--reader-model", "spelling", "--threads", "1", stdin=jsonl(RECORD))
     assert done.returncode == 0
     [found] = lines(done.stdout)
     assert found["answer"] == "Leith"

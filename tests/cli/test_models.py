@@ -63,7 +63,7 @@ def test_what_ollama_holds(grasp: Run) -> None:
     assert here["llama3.1:8b"] == (False, "ollama pull llama3.1:8b")
 
 
-def test_get_fetches_all_but_the_gated_model_and_says_what_to_do(grasp: Run, tmp_path: Path) -> None:
+def test_get_fetches_all_but_what_is_gated(grasp: Run, tmp_path: Path) -> None:
     home = {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0"}
     with hub(REPOSITORIES, frozenset({"google/gemma-2b-it"})) as server:
         done = grasp("models", "--get", "paper", HF_ENDPOINT=server.url, HF_TOKEN="hf_x", **home)

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 
@@ -135,10 +136,13 @@ def test_a_checksum_is_computed_once_per_process(
 ) -> None:
     file = tmp_path / "weights"
     file.write_bytes(b"x")
-    opened: list[object] = []
-    monkeypatch.setattr(
-        locate, "open", lambda *a: opened.append(a[0]) or open(*a), raising=False
-    )
+    opened: list[Path] = []
+
+    def counted(path: Path, mode: str) -> BinaryIO:
+        opened.append(path)
+        return cast(BinaryIO, path.open(mode))
+
+    monkeypatch.setattr(locate, "open", counted, raising=False)
     assert sha256_of([file]) == sha256_of([file]) == hashlib.sha256(b"x").hexdigest()
     assert len(opened) == 1
     file.write_bytes(b"xy")  # another file in its place is looked at anew

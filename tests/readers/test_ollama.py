@@ -103,9 +103,11 @@ def test_model_missing() -> None:
 
 
 def test_too_slow() -> None:
-    with serving(lambda path, body: _after(server.released)) as server:
-        with pytest.raises(TooSlow, match=r"0\.2 s.*--read-timeout") as caught:
-            reader_at(server.url, read_timeout=0.2).answer(PROMPT)
+    with (
+        serving(lambda path, body: _after(server.released)) as server,
+        pytest.raises(TooSlow, match=r"0\.2 s.*--read-timeout") as caught,
+    ):
+        reader_at(server.url, read_timeout=0.2).answer(PROMPT)
     assert caught.value.exit_code == 5
 
 

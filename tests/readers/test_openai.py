@@ -65,9 +65,11 @@ def test_server_down() -> None:
 
 
 def test_too_slow() -> None:
-    with serving(lambda path, body: _after(server.released)) as server:
-        with pytest.raises(TooSlow, match="--read-timeout"):
-            reader_at(server.url, read_timeout=0.2).answer(PROMPT)
+    with (
+        serving(lambda path, body: _after(server.released)) as server,
+        pytest.raises(TooSlow, match="--read-timeout"),
+    ):
+        reader_at(server.url, read_timeout=0.2).answer(PROMPT)
 
 
 def _after(event: Any) -> Said:

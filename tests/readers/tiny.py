@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def spelling_model(directory: Path, chain: list[str], *, chat: bool = False) -> 
             norm.weight.fill_(1.0)
         model.model.embed_tokens.weight[:, :size] = torch.eye(size)
         model.lm_head.weight[tokens[0], :] = 0.5
-        for token, following in zip(tokens, tokens[1:], strict=False):
+        for token, following in pairwise(tokens):
             model.lm_head.weight[following, token] = 1.0
     return _saved(directory, model, tokenizer)
 
