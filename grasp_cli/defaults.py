@@ -58,6 +58,7 @@ class CompressDefaults:
     redundancy: bool = False
     redundancy_threshold: float = 0.9
     mmr_lambda: float = 0.7
+    explain: bool = False
     window: int = 32
 
 

@@ -122,6 +122,12 @@ def compress(
     mmr_lambda: Annotated[
         float, typer.Option(min=0, max=1, help="Weight of relevance against novelty.")
     ] = COMPRESS.mmr_lambda,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Add `explain`: every sentence's scores, and why it was kept or not."
+        ),
+    ] = COMPRESS.explain,
     coarse_model: Annotated[
         str | None, typer.Option(show_default="of the profile", help="Coarse filter: name or path.")
     ] = None,
@@ -180,6 +186,7 @@ def compress(
         redundancy=redundancy,
         redundancy_threshold=redundancy_threshold,
         mmr_lambda=mmr_lambda,
+        explain=explain,
         window=window,
     )
     stream = Stream(

@@ -87,19 +87,20 @@ class Grasp:
     def _select(self, tasks: list[Task]) -> list[Selection]:
         scores = self.coarse.scores(tasks) if self.options.coarse else None
         survivors = [
-            self._survivors(task, scores[number] if scores else None)
-            for number, task in enumerate(tasks)
+            self._survivors(task, _of(scores, number)) for number, task in enumerate(tasks)
         ]
         if not self.options.fine:
             return [
-                _survivors_as_units(task, left, scores[number] if scores else None)
+                _survivors_as_units(task, left, _of(scores, number))
                 for number, (task, left) in enumerate(zip(tasks, survivors, strict=True))
             ]
         units = self._units(tasks, survivors)
         judged = self.classifier.score(tasks, units)
         return [
-            self._judged(task, own, scored, after_coarse=sum(map(len, left)))
-            for task, own, scored, left in zip(tasks, units, judged, survivors, strict=True)
+            self._judged(
+                task, units[number], judged[number], survivors[number], _of(scores, number)
+            )
+            for number, task in enumerate(tasks)
         ]
 
     def _survivors(self, task: Task, scores: list[Floats] | None) -> Survivors:
@@ -138,7 +139,12 @@ class Grasp:
         )
 
     def _judged(
-        self, task: Task, units: list[Unit], scores: Floats, *, after_coarse: int
+        self,
+        task: Task,
+        units: list[Unit],
+        scores: Floats,
+        survivors: Survivors,
+        coarse: list[Floats] | None,
     ) -> Selection:
         threshold = self.options.fine_threshold
         candidates = [
@@ -148,9 +154,11 @@ class Grasp:
         return Selection(
             candidates,
             np.flatnonzero(scores >= threshold).tolist(),
-            after_coarse=after_coarse,
+            after_coarse=sum(map(len, survivors)),
             judged=True,
             borderline=int(np.sum(np.abs(scores - threshold) <= self.borderline + 1e-9)),
+            coarse=coarse,
+            survivors=survivors,
         )
 
 
@@ -161,7 +169,17 @@ def _survivors_as_units(task: Task, survivors: Survivors, scores: list[Floats] |
         for item in runs(passage, 0, positions, None):
             score = _best_score(passage, item, scores)
             units.append(Candidate([item._replace(unit=len(units), score=score)], score))
-    return Selection(units, list(range(len(units))), after_coarse=sum(map(len, survivors)))
+    return Selection(
+        units,
+        list(range(len(units))),
+        after_coarse=sum(map(len, survivors)),
+        coarse=scores,
+        survivors=survivors,
+    )
+
+
+def _of(scores: list[list[Floats]] | None, task: int) -> list[Floats] | None:
+    return None if scores is None else scores[task]
 
 
 def _best_score(passage: Passage, item: Evidence, scores: list[Floats] | None) -> float | None:

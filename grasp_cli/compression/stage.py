@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from grasp_cli.compression.blocks import compose, join_contexts, whole, without_overlaps
 from grasp_cli.compression.budget import Fitted, fit
+from grasp_cli.compression.explanation import Steps, explain
 from grasp_cli.compression.tasks import Candidate, Evidence, Method, Selection, Task
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.models.encoder import Encoder
@@ -97,8 +98,10 @@ class Compress:
         contexts = record.get("contexts", [])
         sentences = sum(len(passage.sentences) for passage in task.passages)
         chosen, fallback = self._chosen(selection, sentences)
+        judged, passed, everything = selection, chosen, list[Evidence]()
         if fallback == "passthrough":
-            units = [Candidate([run], None) for run in whole(contexts)]
+            everything = whole(contexts)
+            units = [Candidate([run], None) for run in everything]
             selection, chosen = Selection(units, []), list(range(len(units)))
         elif self.embedder is not None:
             chosen = self._distinct(self.embedder, task, selection, chosen)
@@ -107,7 +110,11 @@ class Compress:
         if chosen and not kept:
             fallback = "nothing-fits"  # not one character within --max-tokens
         said = _said(selection, sentences, len({run.unit for run in kept}), fallback, fitted.cut)
-        return _Result(compose(contexts, kept, titles=fitted.titles), kept, said)
+        why = None
+        if self.options.explain:
+            steps = Steps(passed, chosen, fitted.kept, kept, fallback, everything)
+            why = explain(task, judged, steps)
+        return _Result(compose(contexts, kept, titles=fitted.titles), kept, said, why)
 
     def _chosen(self, selection: Selection, sentences: int) -> tuple[list[int], str | None]:
         """Unit numbers, best first, and why the threshold did not choose them."""
@@ -163,6 +170,7 @@ class Compress:
             "context": result.context,
             "evidence": [_evidence(contexts[item.passage], item) for item in result.kept],
             "compression": {**head, **sizes, **result.said, **spent},
+            **_explained(contexts, result.why),
         }
 
 
@@ -170,6 +178,7 @@ class _Result(NamedTuple):
     context: str
     kept: list[Evidence]
     said: dict[str, Any]
+    why: list[list[Record]] | None  # per context, its sentences explained
 
 
 def _said(
@@ -186,6 +195,13 @@ def _said(
         "borderline": selection.borderline or None,
     }
     return {key: value for key, value in said.items() if value is not None}
+
+
+def _explained(contexts: Sequence[Record], why: list[list[Record]] | None) -> Record:
+    if why is None:
+        return {}
+    entries = zip(contexts, why, strict=True)
+    return {"explain": [{"context": context["id"], "sentences": own} for context, own in entries]}
 
 
 def _evidence(context: Record, item: Evidence) -> Record:

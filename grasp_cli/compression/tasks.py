@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from grasp_cli.pipe.errors import RecordError
 from grasp_cli.pipe.records import Record
 from grasp_cli.text import Segment, segment
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class Passage(NamedTuple):
@@ -90,6 +94,8 @@ class Selection:
     after_coarse: int | None = None  # sentences that the coarse filter let through
     judged: bool = False  # whether a classifier scored the units
     borderline: int = 0  # units so near the threshold that rounding could decide
+    coarse: Sequence[npt.NDArray[np.float64]] | None = None  # scores: per passage, (sentences,)
+    survivors: Sequence[Sequence[int]] | None = None  # per passage, what the filter let through
 
     def best_first(self) -> list[int]:
         """All unit numbers, highest score first, ties in reading order."""
