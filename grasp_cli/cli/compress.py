@@ -163,9 +163,9 @@ def compress(
 
     grasp compress --method lead retrieved.jsonl -o lead.jsonl
     """
-    from grasp_cli.compression.methods import Encoders, Models, build
+    from grasp_cli.compression.methods import Encoders, Models, build, needed
     from grasp_cli.compression.stage import Compress, Setting
-    from grasp_cli.models.locate import find
+    from grasp_cli.models.locate import find, find_all
     from grasp_cli.models.profiles import model_for
     from grasp_cli.text.tokens import TokenCounter
 
@@ -207,6 +207,7 @@ def compress(
         threads=fair_threads(threads),
     )
     counted_by = tokenizer or models.classifier
+    find_all([*needed(options, models), counted_by])
     encoders = Encoders(models)
     stage = Compress(
         build(options, models, encoders),

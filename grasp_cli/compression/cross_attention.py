@@ -79,7 +79,9 @@ class CrossAttention:
             )
             for pair, values in pairs.items()
         }
-        return [[scored[task.question, passage.text] for passage in task.passages] for task in tasks]
+        return [
+            [scored[task.question, passage.text] for passage in task.passages] for task in tasks
+        ]
 
     def _attend(self, texts: dict[str, _Tokens], pairs: dict[tuple[str, str], Floats]) -> None:
         """Fill the values of `pairs`, one per token of the text."""

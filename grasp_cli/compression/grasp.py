@@ -35,6 +35,10 @@ class CoarseFilter(Protocol):
         """Load the model."""
         ...
 
+    def refusal(self, task: Task) -> RecordError | None:
+        """Why the model cannot be asked this question, if it cannot."""
+        ...
+
     def scores(self, tasks: Sequence[Task]) -> list[list[Floats]]:
         """Rounded scores: per task, per passage, shape (sentences,)."""
         ...
@@ -47,54 +51,45 @@ class Grasp:
 
     def __init__(
         self,
-        coarse: CoarseFilter,
-        embedder: Encoder,
-        classifier: SpanClassifier,
+        coarse: CoarseFilter | None,
+        embedder: Encoder | None,
+        classifier: SpanClassifier | None,
         options: CompressDefaults,
         borderline: float,
     ) -> None:
-        self.coarse = coarse
-        self.embedder = embedder
-        self.classifier = classifier
+        self.coarse = coarse if options.coarse else None
+        self.embedder = embedder if options.fine else None
+        self.classifier = classifier if options.fine else None
         self.options = options
         self.borderline = borderline  # scores this near the threshold are counted
 
     def load(self) -> None:
         """Load the models that the options ask for."""
-        if self.options.coarse:
+        if self.coarse:
             self.coarse.load()
-        if self.options.fine:
+        if self.classifier:
             self.classifier.load()
+        if self.embedder:
             self.embedder.embed([""])
 
     def select(self, tasks: Sequence[Task]) -> Iterable[Selection | RecordError]:
         """Choose the sentences of a window of tasks."""
-        limits = [self._too_long(task) for task in tasks]
+        limits = [self.coarse.refusal(task) if self.coarse else None for task in tasks]
         fit = [task for task, limit in zip(tasks, limits, strict=True) if limit is None]
         done = iter(self._select(fit))
         return [limit or next(done) for limit in limits]
 
-    def _too_long(self, task: Task) -> RecordError | None:
-        count = len(self.embedder.tokenizer.encode(task.question, add_special_tokens=False).ids)
-        if count <= self.embedder.room:
-            return None
-        return RecordError(
-            f"the question has {count} tokens and {self.embedder.name} reads {self.embedder.room}; "
-            "shorten it",
-            kind="QuestionTooLong",
-        )
-
     def _select(self, tasks: list[Task]) -> list[Selection]:
-        scores = self.coarse.scores(tasks) if self.options.coarse else None
+        scores = self.coarse.scores(tasks) if self.coarse else None
         survivors = [
             self._survivors(task, _of(scores, number)) for number, task in enumerate(tasks)
         ]
-        if not self.options.fine:
+        if self.embedder is None or self.classifier is None:
             return [
                 _survivors_as_units(task, left, _of(scores, number))
                 for number, (task, left) in enumerate(zip(tasks, survivors, strict=True))
             ]
-        units = self._units(tasks, survivors)
+        units = self._units(self.embedder, tasks, survivors)
         judged = self.classifier.score(tasks, units)
         return [
             self._judged(
@@ -109,14 +104,16 @@ class Grasp:
         options = self.options
         return [quitox.kept(own, options.coarse_ratio, options.quitox_min_keep) for own in scores]
 
-    def _units(self, tasks: list[Task], survivors: list[Survivors]) -> list[list[Unit]]:
+    def _units(
+        self, embedder: Encoder, tasks: list[Task], survivors: list[Survivors]
+    ) -> list[list[Unit]]:
         texts = [
             passage.sentence(position)
             for task, left in zip(tasks, survivors, strict=True)
             for passage, positions in zip(task.passages, left, strict=True)
             for position in positions
         ]
-        vectors = self.embedder.embed(texts)
+        vectors = embedder.embed(texts)
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         units: list[list[Unit]] = []
         start = 0

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grasp_cli.compression.tasks import Method
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.models.locate import find
 from grasp_cli.pipe.errors import UsageError
+
+if TYPE_CHECKING:
+    from grasp_cli.compression.classifiers import SpanClassifier
+    from grasp_cli.compression.grasp import CoarseFilter
 
 BORDERLINE = {"float32": 0.001, "bfloat16": 0.03, "float16": 0.03}
 _REMEMBERED = 16384  # embeddings kept: units of one sentence and repeated passages come again
@@ -54,18 +59,46 @@ def build(options: CompressDefaults, models: Models, encoders: Encoders) -> Meth
     return METHODS[options.method](options, models, encoders)
 
 
+def needed(options: CompressDefaults, models: Models) -> list[str]:
+    """The models that a run reads, by name or path."""
+    roles = list(_ROLES[options.method])
+    if options.method == "grasp":
+        roles = ["coarse"] * options.coarse + ["embedder", "classifier"] * options.fine
+    if options.redundancy:
+        roles.append("embedder")
+    return [getattr(models, role) for role in roles]
+
+
 def _grasp(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
-    from grasp_cli.compression.classifiers import CosineClassifier
     from grasp_cli.compression.grasp import Grasp
-    from grasp_cli.compression.token_relevance import TokenRelevance
 
     return Grasp(
-        TokenRelevance(encoders.get(models.coarse), options),
-        encoders.get(models.embedder),
-        CosineClassifier(encoders.get(models.classifier)),
+        _coarse_filter(options, models, encoders) if options.coarse else None,
+        encoders.get(models.embedder) if options.fine else None,
+        _classifier(models, encoders) if options.fine else None,
         options,
         BORDERLINE[models.dtype],
     )
+
+
+def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders) -> CoarseFilter:
+    """QUITO-X on an encoder-decoder, its stand-in on an encoder: as the model's config says."""
+    from grasp_cli.models.seq2seq import Seq2Seq, is_seq2seq
+
+    path = find(models.coarse)
+    if is_seq2seq(path):
+        from grasp_cli.compression.cross_attention import CrossAttention
+
+        return CrossAttention(Seq2Seq(path, threads=models.threads, dtype=models.dtype), options)
+    from grasp_cli.compression.token_relevance import TokenRelevance
+
+    return TokenRelevance(encoders.get(models.coarse), options)
+
+
+def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
+    from grasp_cli.compression.classifiers import CosineClassifier
+
+    return CosineClassifier(encoders.get(models.classifier))
 
 
 def _none(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
@@ -85,4 +118,6 @@ METHODS: dict[str, Callable[[CompressDefaults, Models, Encoders], Method]] = {
     "none": _none,
     "lead": _lead,
 }
+# Which models a method reads; `grasp` reads what its steps need.
+_ROLES: dict[str, tuple[str, ...]] = {"grasp": (), "none": (), "lead": ()}
 WITHOUT_MODELS = ("none", "lead")

@@ -18,6 +18,7 @@ from grasp_cli.compression import quitox
 from grasp_cli.compression.tasks import Passage, Task
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.models.encoder import Encoder, even_windows
+from grasp_cli.pipe.errors import RecordError
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,6 +41,17 @@ class TokenRelevance:
     def load(self) -> None:
         """Load the model."""
         self.encoder.embed([""])
+
+    def refusal(self, task: Task) -> RecordError | None:
+        """Why this question cannot be asked: the mean of its windows is no question's vector."""
+        count = len(self.encoder.tokenizer.encode(task.question, add_special_tokens=False).ids)
+        if count <= self.encoder.room:
+            return None
+        return RecordError(
+            f"the question has {count} tokens and {self.encoder.name} reads {self.encoder.room}; "
+            "shorten it",
+            kind="QuestionTooLong",
+        )
 
     def scores(self, tasks: Sequence[Task]) -> list[list[Floats]]:
         """Rounded scores of every sentence: per task, per passage, shape (sentences,).

@@ -50,6 +50,23 @@ def find(name_or_path: str) -> Path:
     raise MissingError(_explain_unknown(name_or_path, path))
 
 
+def find_all(names: Iterable[str]) -> None:
+    """Find every model of a run, and what each one needs, before any is loaded.
+
+    Raises one `MissingError` that names each missing model with the command that gets it.
+    """
+    problems = []
+    for name in dict.fromkeys(names):
+        known = MODELS.get(name)
+        for needed in (name, *(known.needs if known else ())):
+            try:
+                find(needed)
+            except MissingError as error:
+                problems.append(str(error))
+    if problems:
+        raise MissingError("\n".join(dict.fromkeys(problems)))
+
+
 def locate(source: Source) -> Path | None:
     """Where the weights of `source` lie, unchecked and unconverted, or None."""
     if isinstance(source, Packaged):
@@ -188,8 +205,13 @@ def _explain_unknown(name: str, path: Path) -> str:
         return f"{name}: no model in this directory (no {' or '.join(_MODEL_FILES)})"
     if path.suffix == GGUF:
         return f"{name}: there is no such file"
+    if _is_repository(name):
+        return (
+            f"{name} is neither a model's directory here nor in the Hugging Face cache: "
+            f"hf download {name} (or see grasp models)"
+        )
     known = ", ".join(MODELS)
     return (
-        f"{name} is neither a model's directory here, nor in the Hugging Face cache, nor one of "
-        f"the models that grasp knows ({known}); see grasp models"
+        f"{name} is neither a model's directory here nor one of the models that grasp knows "
+        f"({known}); see grasp models"
     )

@@ -36,6 +36,8 @@ class Embedder:
 class Coarse:
     def load(self) -> None: ...
 
+    def refusal(self, task: Task) -> None: ...
+
     def scores(self, tasks: Sequence[Task]) -> list[list[np.ndarray]]:
         return [
             [
