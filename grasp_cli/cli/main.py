@@ -60,6 +60,10 @@ def _add_verbs() -> None:
     app.command()(convert)
     app.command()(evaluate)
 
+    from grasp_cli.cli.explain import explain
+
+    app.command()(explain)
+
 
 _add_verbs()
 

@@ -1,0 +1,101 @@
+"""`grasp explain`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grasp_cli.cli.options import AllowEmpty, Inputs, Quiet, Stream, is_terminal, refuse_empty
+from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.sinks import open_sink
+from grasp_cli.pipe.sources import inputs_or_stdin, read_records
+
+_PLAIN_WIDTH = 100  # columns where no terminal says its own
+
+
+def explain(
+    files: Inputs = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write one self-contained HTML page here instead; - is standard output.",
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--id", metavar="ID", show_default=False, help="Only this record (repeatable)."
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, show_default="all", help="Only the first N records.")
+    ] = None,
+    allow_empty: AllowEmpty = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what grasp compress kept and dropped of each record, sentence by sentence, and why.
+
+    Scores and reasons need grasp compress --explain; without it the kept text is shown among what
+    was dropped.
+
+    grasp retrieve -q "Who built the bridge?" | grasp compress --explain | grasp explain
+
+    grasp explain answered.jsonl --id q7 --html q7.html
+    """
+    stream = Stream("explain", inputs_or_stdin(files, "explain"), html, None, allow_empty)
+    chosen = _chosen(read_records(stream.inputs), ids or [], limit)
+    shown = _write_page(stream, chosen) if html else _write_lines(stream, chosen)
+    refuse_empty(shown, stream)
+    if html and not quiet:
+        stream.say(f"{shown} records: {html}")
+
+
+def _chosen(records: Iterable[Record], ids: list[str], limit: int | None) -> Iterator[Record]:
+    """Records with those ids (all, where none is given), and no more than `limit`."""
+    wanted, count = set(ids), 0
+    for record in records:
+        if ids and record["id"] not in wanted:
+            continue
+        yield record
+        wanted.discard(record["id"])
+        count += 1
+        if count == limit or (ids and not wanted):
+            break
+    if wanted and count != limit:
+        raise DataError(f"--id: no record is called {', '.join(map(repr, sorted(wanted)))}")
+
+
+def _write_lines(stream: Stream, records: Iterable[Record]) -> int:
+    from grasp_cli.report.explain_terminal import LEGEND, for_terminal
+
+    styled = is_terminal(sys.stdout) and "NO_COLOR" not in os.environ
+    width = shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns
+    count = 0
+    with open_sink(None) as sink:
+        for record in records:
+            count += 1
+            sink.write_line(for_terminal(record, width, styled=styled).encode("utf-8", "replace"))
+            sink.flush()
+        if count:
+            sink.write_line(LEGEND.encode())
+    return count
+
+
+def _write_page(stream: Stream, records: Iterable[Record]) -> int:
+    from grasp_cli.report.explain_page import page
+
+    seen = list(records)
+    with open_sink(stream.output, inputs=stream.inputs) as sink:
+        for part in page(seen):
+            sink.write_line(part.encode("utf-8", "replace"))
+        refuse_empty(len(seen), stream)
+    return len(seen)
