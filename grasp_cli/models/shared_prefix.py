@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
-Tokens = Sequence[int]
+Tokens = list[int]
 
 SHORT = 16  # tokens; a shorter common prefix is not worth a cache
 _BATCH_TOKENS = 4096  # tokens of one pass: larger ones are no faster and need more memory
@@ -97,9 +97,9 @@ class PrefixScorer:
             if not prompts:
                 continue
             size = self._shared_size(prompts)
-            items = [_Item(number, i, list(prompt[size:])) for i, prompt in enumerate(prompts)]
+            items = [_Item(number, i, prompt[size:]) for i, prompt in enumerate(prompts)]
             if size:
-                shared.append(_Group(list(prompts[0][:size]), items))
+                shared.append(_Group(prompts[0][:size], items))
             else:
                 alone += items
         with torch.inference_mode():
