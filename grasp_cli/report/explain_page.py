@@ -24,6 +24,7 @@ _HEAD = """<!DOCTYPE html>
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 """
+_SHAPES = {"code": " block", "table": " block", "list": " list"}
 
 
 def page(records: Sequence[Record]) -> Iterator[str]:
@@ -123,7 +124,7 @@ def _units(seen: Explained, document: Document, places: Iterable[int]) -> Iterat
         if unit is None:
             yield f"{inside} "
         else:
-            kept = " kept" if pieces[0].kept else ""
+            kept = " kept" if any(piece.kept for piece in pieces) else ""
             yield f'<span class="unit{kept}"><sup dir="ltr">u{unit}</sup>{inside}</span> '
 
 
@@ -132,7 +133,7 @@ def _sentence(seen: Explained, document: Document, piece: Piece) -> str:
     text = document.text
     shade = seen.shade(piece)
     style = "" if shade is None else f' style="--c:{shade:.2f}"'
-    block = " block" if piece.kind in ("code", "table", "list") else ""
+    block = _SHAPES.get(piece.kind, "")
     gold = '<b class="gold">★</b>' if piece.gold else ""
     return (
         f'<span class="s {piece.why if piece.why in MEANINGS else ""}{block}" tabindex="0"{style}>'

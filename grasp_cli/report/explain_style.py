@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 STYLE = """
-:root { --page: #fbfbf9; --card: #fff; --ink: #16181c; --dim: #535a64; --line: #d9dbd6; --edge: #a9ada6;
-  --shade: #f2b632; --kept: #16703c; --gold: #7a3fb0; --tip: #16181c; --on-tip: #fff; }
+:root { --page: #fbfbf9; --card: #fff; --ink: #16181c; --dim: #535a64;
+  --line: #d9dbd6; --edge: #a9ada6; --shade: #f2b632; --kept: #16703c; --gold: #7a3fb0;
+  --tip: #16181c; --on-tip: #fff; }
 @media (prefers-color-scheme: dark) {
-  :root { --page: #121416; --card: #1a1d20; --ink: #eceef0; --dim: #aeb6bf; --line: #353a40; --edge: #5a626b;
-    --shade: #9a6c05; --kept: #55c987; --gold: #c79bf0; --tip: #eceef0; --on-tip: #16181c; } }
+  :root { --page: #121416; --card: #1a1d20; --ink: #eceef0; --dim: #aeb6bf;
+    --line: #353a40; --edge: #5a626b; --shade: #9a6c05; --kept: #55c987; --gold: #c79bf0;
+    --tip: #eceef0; --on-tip: #16181c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.65 system-ui, sans-serif; overflow-wrap: anywhere; }
 header, nav, section { max-width: 54rem; margin: 0 auto; padding: .75rem 1rem; }
-header > details { width: 100%; margin: 0; } header details dl { margin: .25rem 0; font-size: inherit; }
+header > details { width: 100%; margin: 0; }
+header details dl { margin: .25rem 0; font-size: inherit; }
 header { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; align-items: center;
   font-size: .875rem; }
 h1 { font-size: 1rem; margin: 0; color: var(--ink); width: 100%; }
@@ -41,7 +44,10 @@ details p { position: relative; margin: .5rem 0; line-height: 1.85; }
   -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 .s:not(.kept, .fallback, .whole), .out { color: var(--dim); }
 .s.coarse { text-decoration: line-through; text-decoration-thickness: 1px; }
-.s.block { white-space: pre-wrap; font-family: ui-monospace, monospace; font-size: .875em; }
+.s.list { white-space: pre-wrap; }
+.s.block { display: block; white-space: pre; overflow-x: auto; line-height: 1.5;
+  font-family: ui-monospace, monospace; font-size: .875em; }
+.unit:has(> .block) { display: block; margin: .15rem 0; }
 .s:focus-visible { outline: 2px solid var(--gold); outline-offset: 1px; }
 .unit { border: 1px dotted var(--edge); border-radius: .3rem; padding: .1em .15em;
   -webkit-box-decoration-break: clone; box-decoration-break: clone; }
@@ -56,10 +62,10 @@ details p { position: relative; margin: .5rem 0; line-height: 1.85; }
   font: .875rem/1.4 system-ui, sans-serif; padding: .4rem .6rem; border-radius: .35rem;
   background: var(--tip); color: var(--on-tip); pointer-events: none; }
 body:has(#reasons:checked) .why { position: static; clip-path: none; width: auto; height: auto;
-  display: inline-block; margin: 0; padding: 0 0 0 .4em; white-space: normal; background: none; color: var(--dim);
-  font: .75rem/1.4 system-ui, sans-serif; }
-body:has(#less:checked) .s:not(.kept, .fallback, .whole) { display: none; }
-body:has(#less:checked) .unit:not(.kept) { display: none; }
+  overflow: visible; display: inline-block; margin: 0; padding: 0 0 0 .4em; white-space: normal;
+  background: none; color: var(--dim); font: .75rem/1.4 system-ui, sans-serif; }
+body:has(#less:checked) main .s:not(.kept, .fallback, .whole) { display: none; }
+body:has(#less:checked) main .unit:not(.kept) { display: none; }
 label { display: inline-flex; gap: .4rem; align-items: center; min-height: 2rem; color: var(--ink);
   cursor: pointer; }
 input { accent-color: var(--kept); width: 1.1rem; height: 1.1rem; margin: 0; }

@@ -50,10 +50,10 @@ def _seconds(record: Record) -> str:
     spent = (
         ("compress", "compression"),
         ("reader", "reader"),
-        ("reader, everything", "reader_full"),
+        ("reader on everything", "reader_full"),
     )
     known = [
-        f"{seconds:.2f} {name}"
+        f"{name} {seconds:.2f}"
         for name, key in spent
         if isinstance(seconds := (record.get(key) or {}).get("seconds"), (int, float))
     ]
