@@ -1,6 +1,6 @@
 """Span classifiers: how useful an evidence unit is for answering the question, from 0 to 1.
 
-Another classifier needs the same two methods and a line in `CLASSIFIERS`.
+Another classifier needs the same three methods and a line in `methods._classifier`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from grasp_cli.compression.tasks import Task, Unit
 from grasp_cli.defaults import SCORE_DECIMALS
 from grasp_cli.models.encoder import Encoder
+from grasp_cli.pipe.errors import RecordError
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,9 +29,14 @@ class SpanClassifier(Protocol):
     """Scores evidence units of a window of tasks."""
 
     name: str
+    cut_tokens: list[int]  # per task of the last call: tokens cut from contexts that were too long
 
     def load(self) -> None:
         """Load the model."""
+        ...
+
+    def refusal(self, task: Task) -> RecordError | None:
+        """Why the model cannot be asked this question, if it cannot."""
         ...
 
     def score(self, tasks: Sequence[Task], units: Sequence[Sequence[Unit]]) -> list[Floats]:
@@ -48,10 +54,15 @@ class CosineClassifier:
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
+        self.cut_tokens: list[int] = []  # texts of any length are read whole
 
     def load(self) -> None:
         """Load the model."""
         self.encoder.embed([""])
+
+    def refusal(self, task: Task) -> RecordError | None:
+        """None: it reads questions of any length."""
+        return None
 
     def score(self, tasks: Sequence[Task], units: Sequence[Sequence[Unit]]) -> list[Floats]:
         """See `SpanClassifier.score`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -74,10 +75,14 @@ class Grasp:
 
     def select(self, tasks: Sequence[Task]) -> Iterable[Selection | RecordError]:
         """Choose the sentences of a window of tasks."""
-        limits = [self.coarse.refusal(task) if self.coarse else None for task in tasks]
+        limits = [self._refusal(task) for task in tasks]
         fit = [task for task, limit in zip(tasks, limits, strict=True) if limit is None]
         done = iter(self._select(fit))
         return [limit or next(done) for limit in limits]
+
+    def _refusal(self, task: Task) -> RecordError | None:
+        models = [model for model in (self.coarse, self.classifier) if model]
+        return next((why for model in models if (why := model.refusal(task))), None)
 
     def _select(self, tasks: list[Task]) -> list[Selection]:
         scores = self.coarse.scores(tasks) if self.coarse else None
@@ -90,12 +95,15 @@ class Grasp:
                 for number, (task, left) in enumerate(zip(tasks, survivors, strict=True))
             ]
         units = self._units(self.embedder, tasks, survivors)
-        judged = self.classifier.score(tasks, units)
+        judged = self._judged(self.classifier, tasks, units)
         return [
-            self._judged(
-                task, units[number], judged[number], survivors[number], _of(scores, number)
+            replace(
+                selection,
+                after_coarse=sum(map(len, survivors[number])),
+                coarse=_of(scores, number),
+                survivors=survivors[number],
             )
-            for number, task in enumerate(tasks)
+            for number, selection in enumerate(judged)
         ]
 
     def _survivors(self, task: Task, scores: list[Floats] | None) -> Survivors:
@@ -136,27 +144,34 @@ class Grasp:
         )
 
     def _judged(
-        self,
-        task: Task,
-        units: list[Unit],
-        scores: Floats,
-        survivors: Survivors,
-        coarse: list[Floats] | None,
-    ) -> Selection:
-        threshold = self.options.fine_threshold
-        candidates = [
-            Candidate(runs(task.passages[unit.passage], number, unit.sentences, score), score)
-            for number, (unit, score) in enumerate(zip(units, scores.tolist(), strict=True))
-        ]
-        return Selection(
-            candidates,
+        self, classifier: SpanClassifier, tasks: list[Task], units: list[list[Unit]]
+    ) -> list[Selection]:
+        return judged(classifier, tasks, units, self.options.fine_threshold, self.borderline)
+
+
+def judged(
+    classifier: SpanClassifier,
+    tasks: Sequence[Task],
+    units: Sequence[Sequence[Unit]],
+    threshold: float,
+    borderline: float,
+) -> list[Selection]:
+    """Score the units of each task; those at `threshold` or above are kept."""
+    scored = classifier.score(tasks, units)
+    cut = classifier.cut_tokens or [0] * len(tasks)
+    return [
+        Selection(
+            [
+                Candidate(runs(task.passages[unit.passage], number, unit.sentences, score), score)
+                for number, (unit, score) in enumerate(zip(own, scores.tolist(), strict=True))
+            ],
             np.flatnonzero(scores >= threshold).tolist(),
-            after_coarse=sum(map(len, survivors)),
             judged=True,
-            borderline=int(np.sum(np.abs(scores - threshold) <= self.borderline + 1e-9)),
-            coarse=coarse,
-            survivors=survivors,
+            borderline=int(np.sum(np.abs(scores - threshold) <= borderline + 1e-9)),
+            context_cut=lost,
         )
+        for task, own, scores, lost in zip(tasks, units, scored, cut, strict=True)
+    ]
 
 
 def _survivors_as_units(task: Task, survivors: Survivors, scores: list[Floats] | None) -> Selection:

@@ -193,6 +193,7 @@ def _said(
         "fallback": fallback,
         "truncated": cut or None,
         "borderline": selection.borderline or None,
+        "context_cut_tokens": selection.context_cut or None,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -173,14 +173,14 @@ class Head:
     """A few rows of a model's output head, with what the model does to its logits."""
 
     def __init__(self, model: CausalModel, tokens: Sequence[int]) -> None:
-        network = model.network
+        self._network = network = model.network
         output = network.get_output_embeddings()
         places = list(tokens)
         self.rows = output.weight[places].detach().float()
         bias = getattr(output, "bias", None)
         self._bias = None if bias is None else bias[places].detach().float().cpu()
         self._cap = getattr(network.config.get_text_config(), "final_logit_softcapping", None)
-        self._check(network, places, model)
+        self._check(model, places)
 
     def logits(self, products: Any) -> Any:
         """The model's logits from products of states and rows, shape (n, rows)."""
@@ -190,16 +190,23 @@ class Head:
             products = torch_runtime().tanh(products / self._cap) * self._cap
         return products
 
-    def _check(self, network: Any, places: list[int], model: CausalModel) -> None:
-        """Compare with the model's own logits: another head would be wrong without a sound."""
-        from grasp_cli.models.shared_prefix import score_last
+    def plain(self, tokens: Sequence[int]) -> Any:
+        """Products of the state after `tokens` and the rows, without any cache: shape (1, rows)."""
+        torch = torch_runtime()
+        with torch.inference_mode():
+            ids = torch.tensor([list(tokens)], device=self._network.device)
+            states = self._network.base_model(input_ids=ids, use_cache=False).last_hidden_state
+            return (states[0, -1:].float() @ self.rows.to(states.device).T).cpu()
 
+    def _check(self, model: CausalModel, places: list[int]) -> None:
+        """Compare with the model's own logits: another head would be wrong without a sound."""
         torch = torch_runtime()
         probe = [*model.first_tokens, *places]
-        found = self.logits(score_last(network, [probe], self.rows))[0]
+        found = self.logits(self.plain(probe))[0]
         with torch.inference_mode():
-            ids = torch.tensor([probe], device=network.device)
-            logits = network(input_ids=ids, use_cache=False).logits[0, -1, places].float().cpu()
+            ids = torch.tensor([probe], device=self._network.device)
+            logits = self._network(input_ids=ids, use_cache=False).logits[0, -1, places]
+            logits = logits.float().cpu()
         allowed = 0.05 * (1 + float(logits.abs().max()))  # 16 bit rounds that far
         if not float((found - logits).abs().max()) <= allowed:
             raise DataError(

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,8 +51,11 @@ class Coarse:
 
 class Classifier:
     name = "fake"
+    cut_tokens: ClassVar[list[int]] = []
 
     def load(self) -> None: ...
+
+    def refusal(self, task: Task) -> None: ...
 
     def score(self, tasks: Sequence[Task], units: Sequence[Sequence[Unit]]) -> list[np.ndarray]:
         return [
