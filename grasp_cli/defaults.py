@@ -63,6 +63,17 @@ class CompressDefaults:
 
 
 @dataclass(frozen=True)
+class CausalDefaults:
+    """Causal models as classifiers (`grasp compress`)."""
+
+    device: str = "auto"
+    quantize: str = "none"
+    context_scope: str = "document"
+    max_input_tokens: int | None = None  # None: what the model can hold
+    verify_prefix: int = 0
+
+
+@dataclass(frozen=True)
 class AnswerDefaults:
     """`grasp answer`."""
 
@@ -89,6 +100,7 @@ TEXT = TextDefaults()
 INDEX = IndexDefaults()
 RETRIEVE = RetrieveDefaults()
 COMPRESS = CompressDefaults()
+CAUSAL = CausalDefaults()
 ANSWER = AnswerDefaults()
 EVALUATE = EvaluateDefaults()
 

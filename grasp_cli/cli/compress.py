@@ -25,7 +25,7 @@ from grasp_cli.cli.options import (
     fair_threads,
     run,
 )
-from grasp_cli.defaults import COMPRESS, TEXT
+from grasp_cli.defaults import CAUSAL, COMPRESS, TEXT, CausalDefaults
 from grasp_cli.pipe.sources import inputs_or_stdin
 
 
@@ -33,6 +33,7 @@ class MethodName(str, Enum):
     """Compression methods."""
 
     grasp = "grasp"
+    exit = "exit"
     none = "none"
     lead = "lead"
 
@@ -51,6 +52,22 @@ class Dtype(str, Enum):
     auto = "auto"
     float32 = "float32"
     bfloat16 = "bfloat16"
+    float16 = "float16"
+
+
+class Quantize(str, Enum):
+    """Weights of a causal classifier."""
+
+    none = "none"
+    nf4 = "nf4"
+    int8 = "int8"
+
+
+class Scope(str, Enum):
+    """What a causal classifier reads beside a unit."""
+
+    document = "document"
+    all = "all"
 
 
 class Splitter(str, Enum):
@@ -64,6 +81,8 @@ class Splitter(str, Enum):
 _METHOD = MethodName(COMPRESS.method)
 _ON_EMPTY = OnEmpty(COMPRESS.on_empty)
 _SPLITTER = Splitter(TEXT.splitter)
+_QUANTIZE = Quantize(CAUSAL.quantize)
+_SCOPE = Scope(CAUSAL.context_scope)
 
 
 def compress(
@@ -143,6 +162,32 @@ def compress(
     ] = None,
     splitter: Annotated[Splitter, typer.Option(help="How text is cut into sentences.")] = _SPLITTER,
     dtype: Annotated[Dtype, typer.Option(help="Number format of the models.")] = Dtype.auto,
+    device: Annotated[
+        str, typer.Option(help="Where a causal classifier runs: auto, cpu, cuda, cuda:N or mps.")
+    ] = CAUSAL.device,
+    quantize: Annotated[
+        Quantize,
+        typer.Option(help="Smaller weights of a causal classifier: less memory, slower."),
+    ] = _QUANTIZE,
+    context_scope: Annotated[
+        Scope, typer.Option(help="What a causal classifier reads with a unit: its document or all.")
+    ] = _SCOPE,
+    max_input_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=64,
+            show_default="what the model can hold",
+            help="Longest input of a causal classifier; longer contexts are cut around the unit.",
+        ),
+    ] = CAUSAL.max_input_tokens,
+    verify_prefix: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Units of each batch that a causal classifier scores again one by one; exit 5 "
+            "where that differs.",
+        ),
+    ] = CAUSAL.verify_prefix,
     window: Annotated[
         int, typer.Option(min=1, help="Records looked ahead at most, for full batches.")
     ] = COMPRESS.window,
@@ -163,8 +208,9 @@ def compress(
 
     grasp compress --method lead retrieved.jsonl -o lead.jsonl
     """
-    from grasp_cli.compression.methods import Encoders, Models, build, needed
+    from grasp_cli.compression.methods import Encoders, Models, build, needed, number_format
     from grasp_cli.compression.stage import Compress, Setting
+    from grasp_cli.models.causal import tokenizer_directory
     from grasp_cli.models.locate import find, find_all
     from grasp_cli.models.profiles import model_for
     from grasp_cli.text.tokens import TokenCounter
@@ -205,6 +251,11 @@ def compress(
         classifier=classifier or model_for(profile.value, "classifier"),
         dtype=_number_format(method, dtype),
         threads=fair_threads(threads),
+        causal_dtype=dtype.value,
+        causal=CausalDefaults(
+            device, quantize.value, context_scope.value, max_input_tokens, verify_prefix
+        ),
+        quiet=quiet,
     )
     counted_by = tokenizer or models.classifier
     find_all([*needed(options, models), counted_by])
@@ -212,9 +263,9 @@ def compress(
     stage = Compress(
         build(options, models, encoders),
         encoders.get(models.embedder) if redundancy else None,
-        TokenCounter(find(counted_by), Path(counted_by).name),
+        TokenCounter(tokenizer_directory(find(counted_by)), Path(counted_by).name),
         options,
-        Setting(profile.value, models.dtype, splitter.value),
+        Setting(profile.value, number_format(options, models), splitter.value),
     )
     run(stage, stream)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grasp_cli.compression.tasks import Method
-from grasp_cli.defaults import CompressDefaults
+from grasp_cli.defaults import CAUSAL, CausalDefaults, CompressDefaults
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.models.locate import find
 from grasp_cli.pipe.errors import UsageError
@@ -30,6 +30,9 @@ class Models:
     classifier: str
     dtype: str = "float32"
     threads: int | None = None
+    causal_dtype: str = "auto"  # of a causal classifier, as asked for
+    causal: CausalDefaults = CAUSAL
+    quiet: bool = False
 
 
 class Encoders:
@@ -77,8 +80,15 @@ def _grasp(options: CompressDefaults, models: Models, encoders: Encoders) -> Met
         encoders.get(models.embedder) if options.fine else None,
         _classifier(models, encoders) if options.fine else None,
         options,
-        BORDERLINE[models.dtype],
+        BORDERLINE[number_format(options, models)],
     )
+
+
+def _exit(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
+    from grasp_cli.compression.exit import Exit
+
+    borderline = BORDERLINE[number_format(options, models)]
+    return Exit(_classifier(models, encoders), options, borderline)
 
 
 def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders) -> CoarseFilter:
@@ -95,9 +105,36 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     return TokenRelevance(encoders.get(models.coarse), options)
 
 
-def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
-    from grasp_cli.compression.classifiers import CosineClassifier
+def number_format(options: CompressDefaults, models: Models) -> str:
+    """The dtype of the scores that decide: the classifier's where that is a causal model."""
+    from grasp_cli.models.causal import is_causal
+    from grasp_cli.models.placement import place
 
+    judges = options.method in _JUDGED and (options.fine or options.method != "grasp")
+    if judges and is_causal(find(models.classifier)):
+        return place(models.causal.device, models.causal_dtype).dtype
+    return models.dtype
+
+
+def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
+    """EP-EXIT's on a causal model or an adapter of one, the cosine on an encoder."""
+    from grasp_cli.compression.classifiers import CosineClassifier
+    from grasp_cli.models.causal import CausalModel, Running, is_causal
+
+    path = find(models.classifier)
+    if is_causal(path):
+        from grasp_cli.compression.causal_classifier import CausalClassifier
+
+        given = models.causal
+        running = Running(
+            given.device, models.causal_dtype, given.quantize, models.threads, models.quiet
+        )
+        return CausalClassifier(
+            CausalModel(path, running),
+            scope=given.context_scope,
+            max_input_tokens=given.max_input_tokens,
+            verify=given.verify_prefix,
+        )
     return CosineClassifier(encoders.get(models.classifier))
 
 
@@ -115,9 +152,11 @@ def _lead(options: CompressDefaults, models: Models, encoders: Encoders) -> Meth
 
 METHODS: dict[str, Callable[[CompressDefaults, Models, Encoders], Method]] = {
     "grasp": _grasp,
+    "exit": _exit,
     "none": _none,
     "lead": _lead,
 }
 # Which models a method reads; `grasp` reads what its steps need.
-_ROLES: dict[str, tuple[str, ...]] = {"grasp": (), "none": (), "lead": ()}
+_ROLES: dict[str, tuple[str, ...]] = {"grasp": (), "exit": ("classifier",), "none": (), "lead": ()}
+_JUDGED = ("grasp", "exit")  # by a span classifier
 WITHOUT_MODELS = ("none", "lead")
