@@ -51,7 +51,9 @@ def flat(batches: Iterable[list[Record]]) -> list[Record]:
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 7))
-def test_records_in_are_records_out_in_order_with_every_key(numbers: list[int], window: int) -> None:
+def test_records_in_are_records_out_in_order_with_every_key(
+    numbers: list[int], window: int
+) -> None:
     records = [{"x": [1], "n": n, "id": str(i)} for i, n in enumerate(numbers)]
     tally = Tally()
     out = flat(run_stage(Doubling(window), iter(records), tally))

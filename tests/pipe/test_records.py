@@ -28,7 +28,9 @@ def test_a_missing_id_is_named_after_the_line_and_an_integer_becomes_text() -> N
 
 
 def test_bare_strings_are_contexts_with_their_positions_as_ids() -> None:
-    record = to_record({"question": "q", "contexts": ["a", {"contents": "b", "url": "u"}]}, "f:1", 1)
+    record = to_record(
+        {"question": "q", "contexts": ["a", {"contents": "b", "url": "u"}]}, "f:1", 1
+    )
     assert record["contexts"] == [{"id": "0", "text": "a"}, {"id": "1", "text": "b", "url": "u"}]
 
 
