@@ -70,9 +70,8 @@ class _Explanation:
     def _entry(self, passage: int, position: int, sentence: Segment) -> Record:
         entry: dict[str, Any] = sentence._asdict()
         selection = self._selection
-        if selection.coarse is not None:
+        if selection.coarse is not None and selection.survivors is not None:
             entry["coarse"] = float(selection.coarse[passage][position])
-        if selection.survivors is not None:
             entry["survived"] = position in selection.survivors[passage]
         unit = next((run.unit for run in self._units[passage] if _shared(run, sentence)), None)
         if unit is not None:
