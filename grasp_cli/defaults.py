@@ -52,6 +52,7 @@ class CompressDefaults:
     similarity_threshold: float = 0.45
     locality_window: int = 2
     fine_threshold: float = 0.5
+    hops: int = 1
     on_empty: str = "keep-best"
     lead_sentences: int = 1
     max_tokens: int | None = None

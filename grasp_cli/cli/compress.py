@@ -113,6 +113,14 @@ def compress(
     fine_threshold: Annotated[
         float, typer.Option(min=0, max=1, help="Least score of a unit that is kept.")
     ] = COMPRESS.fine_threshold,
+    hops: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Judge dropped units again, the question extended by titles and names of the "
+            "best kept ones, N-1 times; each costs a pass of the classifier over what was dropped.",
+        ),
+    ] = COMPRESS.hops,
     on_empty: Annotated[
         OnEmpty, typer.Option(help="What is kept where no unit reaches the threshold.")
     ] = _ON_EMPTY,
@@ -226,6 +234,7 @@ def compress(
         similarity_threshold=similarity_threshold,
         locality_window=locality_window,
         fine_threshold=fine_threshold,
+        hops=hops,
         on_empty=on_empty.value,
         lead_sentences=lead_sentences,
         max_tokens=max_tokens,

@@ -32,8 +32,7 @@ class Exit:
         refusals = [self.classifier.refusal(task) for task in tasks]
         fit = [task for task, why in zip(tasks, refusals, strict=True) if why is None]
         units = [_sentences(task) for task in fit]
-        threshold = self.options.fine_threshold
-        done = iter(judged(self.classifier, fit, units, threshold, self.borderline))
+        done = iter(judged(self.classifier, fit, units, self.options, self.borderline))
         return [why or next(done) for why in refusals]
 
 

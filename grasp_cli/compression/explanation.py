@@ -9,6 +9,7 @@ Every sentence ends in exactly one state, named after the step that decided:
     budget       its unit did not fit, or the adaptive budget stopped before it
     overlap      another passage of the document already shows this text
     kept         it is in the context
+    rescued      it is in the context since its unit passed on a second hop
     fallback     it is in the context, though nothing passed the threshold
 """
 
@@ -83,7 +84,12 @@ class _Explanation:
             return {**entry, "kept": False, "why": self._why_dropped(passage, sentence, entry)}
         if (part := (parts[0][0], parts[-1][1])) != (sentence.start, sentence.end):
             entry["part"] = list(part)
-        return {**entry, "kept": True, "why": "fallback" if self._steps.fallback else "kept"}
+        return {**entry, "kept": True, "why": self._why_kept(unit)}
+
+    def _why_kept(self, unit: int | None) -> str:
+        if self._steps.fallback:
+            return "fallback"
+        return "rescued" if unit in self._selection.rescued else "kept"
 
     def _why_dropped(self, passage: int, sentence: Segment, entry: Record) -> str:
         """The step at which a sentence was lost, the last one first."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from grasp_cli.compression import quitox
 from grasp_cli.compression.classifiers import SpanClassifier
 from grasp_cli.compression.evidence_graph import components
+from grasp_cli.compression.hops import rescue
 from grasp_cli.compression.tasks import (
     Candidate,
     Evidence,
@@ -146,20 +147,21 @@ class Grasp:
     def _judged(
         self, classifier: SpanClassifier, tasks: list[Task], units: list[list[Unit]]
     ) -> list[Selection]:
-        return judged(classifier, tasks, units, self.options.fine_threshold, self.borderline)
+        return judged(classifier, tasks, units, self.options, self.borderline)
 
 
 def judged(
     classifier: SpanClassifier,
     tasks: Sequence[Task],
     units: Sequence[Sequence[Unit]],
-    threshold: float,
+    options: CompressDefaults,
     borderline: float,
 ) -> list[Selection]:
-    """Score the units of each task; those at `threshold` or above are kept."""
+    """Score the units of each task; those at the threshold or above are kept."""
+    threshold = options.fine_threshold
     scored = classifier.score(tasks, units)
     cut = classifier.cut_tokens or [0] * len(tasks)
-    return [
+    selections = [
         Selection(
             [
                 Candidate(runs(task.passages[unit.passage], number, unit.sentences, score), score)
@@ -172,6 +174,7 @@ def judged(
         )
         for task, own, scores, lost in zip(tasks, units, scored, cut, strict=True)
     ]
+    return rescue(classifier, tasks, units, selections, threshold=threshold, hops=options.hops)
 
 
 def _survivors_as_units(task: Task, survivors: Survivors, scores: list[Floats] | None) -> Selection:

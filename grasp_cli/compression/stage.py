@@ -192,6 +192,7 @@ def _said(
         "kept": kept,
         "fallback": fallback,
         "truncated": cut or None,
+        "rescued": len(selection.rescued) or None,
         "borderline": selection.borderline or None,
         "context_cut_tokens": selection.context_cut or None,
     }

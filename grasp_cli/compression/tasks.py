@@ -97,6 +97,7 @@ class Selection:
     context_cut: int = 0  # tokens that the classifier's contexts lost for being too long
     coarse: Sequence[npt.NDArray[np.float64]] | None = None  # scores: per passage, (sentences,)
     survivors: Sequence[Sequence[int]] | None = None  # per passage, what the filter let through
+    rescued: Sequence[int] = ()  # numbers of kept units that passed only on a second hop
 
     def best_first(self) -> list[int]:
         """All unit numbers, highest score first, ties in reading order."""

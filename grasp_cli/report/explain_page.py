@@ -135,8 +135,9 @@ def _sentence(seen: Explained, document: Document, piece: Piece) -> str:
     style = "" if shade is None else f' style="--c:{shade:.2f}"'
     block = _SHAPES.get(piece.kind, "")
     gold = '<b class="gold">★</b>' if piece.gold else ""
+    state = f"{piece.why if piece.why in MEANINGS else ''}{' in' if piece.kept else ''}"
     return (
-        f'<span class="s {piece.why if piece.why in MEANINGS else ""}{block}" tabindex="0"{style}>'
+        f'<span class="s {state}{block}" tabindex="0"{style}>'
         f"{gold}{_dropped(text[piece.start : start])}{_text(text[start:end])}"
         f"{_dropped(text[end : piece.end])}"
         f'<span class="why" dir="ltr"> {_text(_reason(piece))}</span></span>'

@@ -42,7 +42,7 @@ details p { position: relative; margin: .5rem 0; line-height: 1.85; }
 .s { unicode-bidi: isolate; border-radius: .2rem; padding: .08em .1em; cursor: help;
   background: color-mix(in srgb, var(--shade) calc(var(--c, 0) * 45%), transparent);
   -webkit-box-decoration-break: clone; box-decoration-break: clone; }
-.s:not(.kept, .fallback, .whole), .out { color: var(--dim); }
+.s:not(.in), .out { color: var(--dim); }
 .s.coarse { text-decoration: line-through; text-decoration-thickness: 1px; }
 .s.list { white-space: pre-wrap; }
 .s.block { display: block; white-space: pre; overflow-x: auto; line-height: 1.5;
@@ -64,7 +64,7 @@ details p { position: relative; margin: .5rem 0; line-height: 1.85; }
 body:has(#reasons:checked) .why { position: static; clip-path: none; width: auto; height: auto;
   overflow: visible; display: inline-block; margin: 0; padding: 0 0 0 .4em; white-space: normal;
   background: none; color: var(--dim); font: .75rem/1.4 system-ui, sans-serif; }
-body:has(#less:checked) main .s:not(.kept, .fallback, .whole) { display: none; }
+body:has(#less:checked) main .s:not(.in) { display: none; }
 body:has(#less:checked) main .unit:not(.kept) { display: none; }
 label { display: inline-flex; gap: .4rem; align-items: center; min-height: 2rem; color: var(--ink);
   cursor: pointer; }
@@ -77,10 +77,10 @@ input { accent-color: var(--kept); width: 1.1rem; height: 1.1rem; margin: 0; }
 
 LEGEND = """<header>
 <h1>What grasp kept and dropped</h1>
-<span><span class="unit kept"><sup>u1</sup><span class="s kept">kept unit</span></span></span>
+<span><span class="unit kept"><sup>u1</sup><span class="s kept in">kept unit</span></span></span>
 <span><span class="unit"><sup>u2</sup><span class="s threshold">dropped unit</span></span></span>
 <span class="s coarse">dropped by the coarse filter</span>
-<span class="s kept" style="--c:1">the stronger, the higher the coarse score</span>
+<span class="s kept in" style="--c:1">the stronger, the higher the coarse score</span>
 <span><b class="gold">★</b> gold evidence</span>
 <label><input type="checkbox" id="reasons">Reasons in the text</label>
 <label><input type="checkbox" id="less">Only what was kept</label>

@@ -17,6 +17,7 @@ from grasp_cli.pipe.records import Record
 MEANINGS = {
     "kept": "it is in the context",
     "fallback": "it is in the context, though nothing passed the threshold",
+    "rescued": "its unit passed on a second hop",
     "coarse": "the coarse filter dropped it",
     "threshold": "its unit scored below the threshold",
     "redundancy": "its unit repeats a better one",

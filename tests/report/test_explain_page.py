@@ -123,7 +123,7 @@ def test_sentences_stand_shaded_with_unit_state_and_reason() -> None:
     shown = Page(html(record()).split("<main>")[1].split("</main>")[0])
     spans = [attrs for tag, attrs in shown.tags if tag == "span" and attrs.get("tabindex") == "0"]
     assert [(attrs["class"], attrs["style"]) for attrs in spans] == [
-        ("s kept", "--c:1.00"),
+        ("s kept in", "--c:1.00"),
         ("s threshold", "--c:0.50"),
         ("s coarse", "--c:0.00"),
     ]
