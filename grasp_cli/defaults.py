@@ -56,6 +56,14 @@ class CompressDefaults:
     on_empty: str = "keep-best"
     lead_sentences: int = 1
     max_tokens: int | None = None
+    max_tokens_per_doc: int | None = None
+    top_k_spans: int | None = None
+    budget: str = "threshold"  # or "adaptive"
+    min_tokens: int = 64  # of the adaptive budget, as are the next two
+    adaptive_max_tokens: int = 1024  # where max_tokens is not given
+    adaptive_gap: float = 0.25  # of normalised scores
+    markers: bool = False
+    gap: str = " "
     redundancy: bool = False
     redundancy_threshold: float = 0.9
     mmr_lambda: float = 0.7

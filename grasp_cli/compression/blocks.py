@@ -1,13 +1,15 @@
 """The text for the reader: one block per document, made of what was kept of its passages.
 
-A block is the title, a newline, the kept text; blocks are joined by a blank line. Passages of one
-document (`doc_id`) share a block, by their offsets there, and what two of them both hold is
-written once. Documents stand in the order of their best rank.
+A block is the title, a newline, the kept text; blocks are joined by a blank line. With markers a
+line `[doc_id]` stands in front. Passages of one document (`doc_id`) share a block, by their
+offsets there, and what two of them both hold is written once. Documents stand in the order of
+their best rank.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +20,18 @@ GAP = " "  # between kept texts that were not adjacent
 BLOCK_GAP = "\n"  # the same where one of them is code, a table or a list item
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How the context is written."""
+
+    gap: str = GAP  # between kept texts that were not adjacent
+    markers: bool = False  # `[doc_id]` in front of each block
+    headings: bool = True  # titles and markers; False where a budget has no room for them
+
+
+PLAIN = Layout()
+
+
 class _Place(NamedTuple):
     """Where a context stands: which document, in what order, and at which offset of it."""
 
@@ -25,9 +39,9 @@ class _Place(NamedTuple):
     offset: int
 
 
-def join_contexts(contexts: Sequence[Record]) -> str:
+def join_contexts(contexts: Sequence[Record], layout: Layout = PLAIN) -> str:
     """All contexts uncompressed, in the form that `compose` gives to compressed ones."""
-    return compose(contexts, whole(contexts))
+    return compose(contexts, whole(contexts), replace(layout, gap=GAP))
 
 
 def whole(contexts: Sequence[Record]) -> list[Evidence]:
@@ -57,23 +71,32 @@ def without_overlaps(contexts: Sequence[Record], kept: Sequence[Evidence]) -> li
     return found
 
 
-def compose(
-    contexts: Sequence[Record], kept: Sequence[Evidence], *, gap: str = GAP, titles: bool = True
-) -> str:
+def documents(contexts: Sequence[Record]) -> list[int]:
+    """The number of each context's document, in the order of the blocks."""
+    return [place.document for place in _places(contexts)]
+
+
+def compose(contexts: Sequence[Record], kept: Sequence[Evidence], layout: Layout = PLAIN) -> str:
     """The context for the reader, of evidence as `without_overlaps` returns it."""
     places = _places(contexts)
     blocks: dict[int, list[Evidence]] = {}
     for item in kept:
         blocks.setdefault(places[item.passage].document, []).append(item)
-    return "\n\n".join(_block(contexts, items, gap, titles) for items in blocks.values())
+    return "\n\n".join(_block(contexts, items, layout) for items in blocks.values())
 
 
-def _block(contexts: Sequence[Record], items: list[Evidence], gap: str, titled: bool) -> str:
+def _block(contexts: Sequence[Record], items: list[Evidence], layout: Layout) -> str:
     parts = [_slice(contexts, items[0])]
     for before, item in pairwise(items):
-        parts += [_between(contexts, before, item, gap), _slice(contexts, item)]
+        parts += [_between(contexts, before, item, layout.gap), _slice(contexts, item)]
+    return (_heading(contexts, items, layout) if layout.headings else "") + "".join(parts)
+
+
+def _heading(contexts: Sequence[Record], items: list[Evidence], layout: Layout) -> str:
+    first = contexts[items[0].passage]
+    marker = f"[{first.get('doc_id') or first['id']}]" if layout.markers else ""
     title = next((t for item in items if (t := contexts[item.passage].get("title"))), "")
-    return (f"{title}\n" if title and titled else "") + "".join(parts)
+    return "".join(f"{line}\n" for line in (marker, title) if line)
 
 
 def _between(contexts: Sequence[Record], before: Evidence, item: Evidence, gap: str) -> str:
@@ -82,7 +105,22 @@ def _between(contexts: Sequence[Record], before: Evidence, item: Evidence, gap: 
         between: str = contexts[item.passage]["text"][before.end : item.start]
         if not between.strip():
             return between
-    return BLOCK_GAP if before.block or item.block else gap
+    if before.passage != item.passage and _touch(contexts, before, item):
+        gap = GAP
+    if not (before.block or item.block):
+        return gap
+    return f"{BLOCK_GAP}{gap.strip()}{BLOCK_GAP}" if gap.strip() else BLOCK_GAP
+
+
+def _touch(contexts: Sequence[Record], before: Evidence, item: Evidence) -> bool:
+    """Whether two passages of a document show all of its text between the two kept texts."""
+    first, second = contexts[before.passage], contexts[item.passage]
+    if not (isinstance(first.get("start"), int) and isinstance(second.get("start"), int)):
+        return False
+    length = second["start"] + item.start - first["start"] - before.end
+    shown = first["text"][before.end :][: max(0, length)]
+    shown += second["text"][: item.start][-(length - len(shown)) :] if length > len(shown) else ""
+    return not shown.strip() and length <= len(shown) + 1  # a white space between passages
 
 
 def _slice(contexts: Sequence[Record], item: Evidence) -> str:

@@ -1,27 +1,87 @@
-"""Keep the final context within a number of tokens.
+"""Keep the final context within its limits: spans, tokens of a document, tokens in all.
 
-Tokens are counted on the context as the reader gets it, with titles and joins. Units are taken
+Tokens are counted on the context as the reader gets it, with headings and joins. Units are taken
 best first; one that does not fit is passed over for a smaller one. Where not even the best fits,
-its sentences are tried, then its first words, without the title if need be; that is recorded.
+its sentences are tried, then its first words, without the headings if need be; that is recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from grasp_cli.compression.tasks import Candidate, Evidence, Passage
 
-Count = Callable[[list[Evidence], bool], int]  # tokens of the context made of evidence, titled
+Count = Callable[[list[Evidence], bool], int]  # tokens of the context of evidence, with headings
 
 
 class Fitted(NamedTuple):
-    """What fits a budget; `cut` counts characters cut off the best unit to make it fit."""
+    """What fits a budget; `cut` counts characters cut off units to make them fit."""
 
     kept: list[Evidence]
     titles: bool = True
     cut: int = 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a context may hold; None: as much as there is."""
+
+    tokens: int | None = None
+    tokens_per_document: int | None = None
+    spans: int | None = None
+
+
+def within(
+    limits: Limits,
+    candidates: Sequence[Candidate],
+    best_first: Sequence[int],
+    passages: Sequence[Passage],
+    documents: Sequence[int],
+    count: Count,
+) -> Fitted:
+    """The best candidates within all limits: first spans, then each document, then the whole.
+
+    `documents` holds each passage's document.
+    """
+    chosen = list(best_first)[: limits.spans]
+    fitted = Fitted([run for number in chosen for run in candidates[number].runs])
+    if limits.tokens_per_document is not None:
+        candidates, chosen, fitted = _each(
+            limits.tokens_per_document, candidates, chosen, passages, documents, count
+        )
+    if limits.tokens is None:
+        return fitted
+    whole = fit(candidates, chosen, passages, count, limits.tokens, titles=fitted.titles)
+    return whole._replace(cut=whole.cut + fitted.cut)
+
+
+def _each(
+    most: int,
+    candidates: Sequence[Candidate],
+    best_first: list[int],
+    passages: Sequence[Passage],
+    documents: Sequence[int],
+    count: Count,
+) -> tuple[Sequence[Candidate], list[int], Fitted]:
+    """Every document within its own limit: the candidates as far as they fit, and which do."""
+    members: dict[int, list[int]] = {}
+    for number in best_first:
+        members.setdefault(documents[candidates[number].runs[0].passage], []).append(number)
+    parts = [fit(candidates, own, passages, count, most) for own in members.values()]
+    kept = [run for part in parts for run in part.kept]
+    left = list(candidates)
+    for number in best_first:
+        places = {(run.passage, run.unit) for run in candidates[number].runs}
+        runs = [run for run in kept if (run.passage, run.unit) in places]
+        left[number] = candidates[number]._replace(runs=runs)
+    return (
+        left,
+        [number for number in best_first if left[number].runs],
+        Fitted(kept, all(part.titles for part in parts), sum(part.cut for part in parts)),
+    )
 
 
 def fit(
@@ -30,32 +90,36 @@ def fit(
     passages: Sequence[Passage],
     count: Count,
     most: int,
+    *,
+    titles: bool = True,
 ) -> Fitted:
     """The best candidates whose context has at most `most` tokens as `count` counts them."""
     everything = [run for number in sorted(best_first) for run in candidates[number].runs]
-    if count(everything, True) <= most:
-        return Fitted(everything)
+    if count(everything, titles) <= most:
+        return Fitted(everything, titles)
     kept: list[Evidence] = []
     for number in best_first:
         wider = kept + candidates[number].runs
-        if count(wider, True) <= most:
+        if count(wider, titles) <= most:
             kept = wider
     if kept or not best_first:
-        return Fitted(kept)
-    return _shortened(candidates[best_first[0]], passages, count, most)
+        return Fitted(kept, titles)
+    return _shortened(candidates[best_first[0]], passages, count, most, titles)
 
 
-def _shortened(best: Candidate, passages: Sequence[Passage], count: Count, most: int) -> Fitted:
+def _shortened(
+    best: Candidate, passages: Sequence[Passage], count: Count, most: int, titles: bool
+) -> Fitted:
     whole = sum(run.end - run.start for run in best.runs)
     if count(best.runs, False) <= most:
         return Fitted(best.runs, titles=False)
-    for titles in (True, False):
+    for headed in dict.fromkeys((titles, False)):
         sentences: list[Evidence] = []
         for sentence in _sentences(best, passages):
-            if count([*sentences, sentence], titles) <= most:
+            if count([*sentences, sentence], headed) <= most:
                 sentences.append(sentence)
         if sentences:
-            return Fitted(sentences, titles, whole - sum(s.end - s.start for s in sentences))
+            return Fitted(sentences, headed, whole - sum(s.end - s.start for s in sentences))
     first = best.runs[0]
     for ends in _cuts(passages[first.passage].text, first):
         cuts = [first._replace(end=end) for end in ends]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from grasp_cli.compression.blocks import compose, join_contexts, whole, without_overlaps
-from grasp_cli.compression.budget import Fitted, fit
+from grasp_cli.compression.blocks import whole, without_overlaps
 from grasp_cli.compression.explanation import Steps, explain
 from grasp_cli.compression.tasks import Candidate, Evidence, Method, Selection, Task
+from grasp_cli.compression.writer import Writer
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.pipe.engine import Outcome
@@ -49,6 +49,7 @@ class Compress:
         self.options = options
         self.setting = setting
         self.window = options.window
+        self._writer = Writer(counter, options)
         self._loaded = False
 
     def process(self, records: Sequence[Record]) -> Iterator[Outcome]:
@@ -57,7 +58,7 @@ class Compress:
             self.method.load()
             self._loaded = True
         started = time.perf_counter()
-        full = [join_contexts(record.get("contexts", [])) for record in records]
+        full = [self._writer.full(record.get("contexts", [])) for record in records]
         tokens_in = self.counter.count(full)
         results = self._results(records)
         tokens_out = self.counter.count(
@@ -97,7 +98,7 @@ class Compress:
             return selection
         contexts = record.get("contexts", [])
         sentences = sum(len(passage.sentences) for passage in task.passages)
-        chosen, fallback = self._chosen(selection, sentences)
+        chosen, fallback = self._chosen(contexts, selection, sentences)
         judged, passed, everything = selection, chosen, list[Evidence]()
         if fallback == "passthrough":
             everything = whole(contexts)
@@ -105,22 +106,30 @@ class Compress:
             selection, chosen = Selection(units, []), list(range(len(units)))
         elif self.embedder is not None:
             chosen = self._distinct(self.embedder, task, selection, chosen)
-        fitted = self._fitted(contexts, task, selection, chosen)
+        fitted = self._writer.fitted(contexts, task.passages, selection.units, chosen)
         kept = without_overlaps(contexts, fitted.kept)
         if chosen and not kept:
             fallback = "nothing-fits"  # not one character within --max-tokens
-        said = _said(selection, sentences, len({run.unit for run in kept}), fallback, fitted.cut)
+        said = _said(judged, sentences, len({run.unit for run in kept}), fallback, fitted.cut)
+        if self._writer.adaptive:
+            said = {**said, "budget": "adaptive"}
+            said.pop("borderline", None)  # there is no threshold to be near to
         why = None
         if self.options.explain:
-            steps = Steps(passed, chosen, fitted.kept, kept, fallback, everything)
+            adaptive = self._writer.adaptive
+            steps = Steps(passed, chosen, fitted.kept, kept, fallback, everything, adaptive)
             why = explain(task, judged, steps)
-        return _Result(compose(contexts, kept, titles=fitted.titles), kept, said, why)
+        return _Result(self._writer.text(contexts, kept, fitted.titles), kept, said, why)
 
-    def _chosen(self, selection: Selection, sentences: int) -> tuple[list[int], str | None]:
+    def _chosen(
+        self, contexts: Sequence[Record], selection: Selection, sentences: int
+    ) -> tuple[list[int], str | None]:
         """Unit numbers, best first, and why the threshold did not choose them."""
         if sentences == 0:
             return [], "no-input"
         best_first = selection.best_first()
+        if self._writer.adaptive:
+            return self._writer.worthwhile(contexts, selection.units, best_first), None
         if selection.kept:
             passed = set(selection.kept)
             return [number for number in best_first if number in passed], None
@@ -141,18 +150,6 @@ class Compress:
             mmr_lambda=self.options.mmr_lambda,
         )
         return [chosen[place] for place in order]
-
-    def _fitted(
-        self, contexts: Sequence[Record], task: Task, selection: Selection, chosen: list[int]
-    ) -> Fitted:
-        if self.options.max_tokens is None:
-            return Fitted([run for number in chosen for run in selection.units[number].runs])
-
-        def count(kept: list[Evidence], titles: bool) -> int:
-            text = compose(contexts, without_overlaps(contexts, kept), titles=titles)
-            return self.counter.count([text])[0]
-
-        return fit(selection.units, chosen, task.passages, count, self.options.max_tokens)
 
     def _compressed(
         self, record: Record, result: _Result, sizes: dict[str, Any], seconds: float

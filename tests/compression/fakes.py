@@ -75,9 +75,10 @@ class Words:
         return [len(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
 
-def compressor(options: CompressDefaults) -> Compress:
+def compressor(options: CompressDefaults, counter: Words | None = None) -> Compress:
     """The stage as it is, on fake models."""
     method = Grasp(Coarse(), Embedder(), Classifier(), options, 0.001)  # type: ignore[arg-type]
     setting = Setting("embedded", "float32", "rule")
     embedder = Embedder() if options.redundancy else None
-    return Compress(method, embedder, Words(), options, setting)  # type: ignore[arg-type]
+    counter = counter or Words()
+    return Compress(method, embedder, counter, options, setting)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grasp_cli.compression.blocks import compose, join_contexts, whole, without_overlaps
+from grasp_cli.compression.blocks import Layout, compose, join_contexts, whole, without_overlaps
 from grasp_cli.compression.tasks import Evidence
 
 
@@ -26,7 +26,7 @@ def test_adjacent_kept_text_keeps_its_own_white_space_and_a_gap_is_a_space() -> 
     assert compose(contexts, kept) == "One.\r\nTwo."
     kept = without_overlaps(contexts, [piece(0, 0, 4), piece(0, 12, 18)])
     assert compose(contexts, kept) == "One. Three."
-    assert compose(contexts, kept, gap=" … ") == "One. … Three."
+    assert compose(contexts, kept, Layout(gap=" … ")) == "One. … Three."
 
 
 def test_a_block_of_code_is_not_put_on_a_line_with_prose() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from hypothesis import given
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grasp_cli.compression.blocks import join_contexts
 from grasp_cli.defaults import COMPRESS
 from grasp_cli.pipe.engine import Tally, run_stage
-from tests.compression.fakes import compressor
+from tests.compression.fakes import Words, compressor
 
 PIECES = [
     "The menu has soup 🍜 and bread. ", "Dr. J. R. Hale of the U.S. Survey led it. ", "Ice!\r\n",
@@ -38,25 +38,23 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
             "contexts": contexts, "meta": {"k": None}}  # fmt: skip
 
 
-options = st.builds(
-    lambda coarse, fine, ratio, tau, empty, budget, distinct: replace(
-        COMPRESS,
-        coarse=coarse,
-        fine=fine,
-        coarse_ratio=ratio,
-        fine_threshold=tau,
-        on_empty=empty,
-        max_tokens=budget,
-        redundancy=distinct,
-    ),
-    st.booleans(),
-    st.booleans(),
-    st.sampled_from([0.0, 0.3, 0.8, 1.0]),
-    st.sampled_from([0.0, 0.5, 0.9, 1.0]),
-    st.sampled_from(["keep-best", "passthrough", "empty"]),
-    st.sampled_from([None, 1, 3, 8, 30]),
-    st.booleans(),
-)
+options = st.fixed_dictionaries(
+    {
+        "coarse": st.booleans(),
+        "fine": st.booleans(),
+        "coarse_ratio": st.sampled_from([0.0, 0.3, 0.8, 1.0]),
+        "fine_threshold": st.sampled_from([0.0, 0.5, 0.9, 1.0]),
+        "on_empty": st.sampled_from(["keep-best", "passthrough", "empty"]),
+        "max_tokens": st.sampled_from([None, 1, 3, 8, 30]),
+        "max_tokens_per_doc": st.sampled_from([None, None, 1, 4, 12]),
+        "top_k_spans": st.sampled_from([None, None, 1, 2]),
+        "budget": st.sampled_from(["threshold", "threshold", "adaptive"]),
+        "min_tokens": st.sampled_from([1, 10]),
+        "markers": st.booleans(),
+        "gap": st.sampled_from([" ", " ", " … ", "\n[…]\n"]),
+        "redundancy": st.booleans(),
+    }
+).map(lambda chosen: replace(COMPRESS, **chosen))
 
 
 def run(setting: Any, *given_records: dict[str, Any]) -> list[dict[str, Any]]:
@@ -86,11 +84,13 @@ def test_the_context_is_the_evidence_in_document_order_under_titles(
         place = rest.find(item["text"])
         assert place >= 0, "evidence must stand in the context, in order"
         rest = rest[place + len(item["text"]) :]
-    titles = {context.get("title") or "" for context in record["contexts"]}
+    added = {context.get("title") or "" for context in record["contexts"]}
+    added |= {f"[{context['id']}]" for context in record["contexts"]} if setting.markers else set()
     left = out["context"]
     for item in sorted(out["evidence"], key=lambda item: -len(item["text"])):
         left = left.replace(item["text"], "", 1)
-    assert not re.sub("|".join(map(re.escape, titles)), "", left).strip()
+    left = re.sub("|".join(map(re.escape, sorted(added, reverse=True))), "", left)
+    assert not left.replace(setting.gap.strip(), "").strip()
 
 
 @given(records(), options)
@@ -104,10 +104,29 @@ def test_compression_never_lengthens_and_is_never_empty_in_silence(
     assert 0 <= said["removed"] <= 1
     if setting.max_tokens:
         assert said["tokens_out"] <= setting.max_tokens
+    if setting.top_k_spans:
+        assert len({item["unit"] for item in out["evidence"]}) <= setting.top_k_spans
+    if setting.max_tokens_per_doc:
+        assert all(count <= setting.max_tokens_per_doc for count in block_tokens(out))
     if not out["context"]:
         assert said["fallback"] in ("no-input", "empty", "nothing-fits")
-    if said["sentences"] and setting.on_empty != "empty" and not setting.max_tokens:
+    tight = setting.max_tokens or setting.max_tokens_per_doc
+    if said["sentences"] and setting.on_empty != "empty" and not tight:
         assert out["evidence"] and out["context"]
+
+
+def block_tokens(out: Any) -> list[int]:
+    """Tokens of each block of the context; each context is a document here."""
+    counts, start = [], 0
+    found = groupby(out["evidence"], key=lambda item: item["context"])
+    lasts = [list(items)[-1]["text"] for _, items in found]
+    for place, last in enumerate(lasts, start=1):
+        end = len(out["context"])
+        if place < len(lasts):
+            end = out["context"].index("\n\n", out["context"].index(last, start) + len(last))
+        counts.append(Words().count([out["context"][start:end]])[0])
+        start = end
+    return counts
 
 
 @given(records(), options)

@@ -1,0 +1,84 @@
+"""Writes contexts within the limits of a run, and counts their tokens as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grasp_cli.compression.adaptive import elbow
+from grasp_cli.compression.blocks import (
+    GAP,
+    Layout,
+    compose,
+    documents,
+    join_contexts,
+    without_overlaps,
+)
+from grasp_cli.compression.budget import Fitted, Limits, within
+from grasp_cli.compression.tasks import Candidate, Evidence, Passage
+from grasp_cli.defaults import CompressDefaults
+from grasp_cli.pipe.records import Record
+from grasp_cli.text.tokens import TokenCounter
+
+
+class Writer:
+    """Layout, limits and counting of one run."""
+
+    def __init__(self, counter: TokenCounter, options: CompressDefaults) -> None:
+        self._counter = counter
+        self._options = options
+        self._layout = Layout(gap=options.gap, markers=options.markers)
+        self.adaptive = options.budget == "adaptive"  # in place of the threshold
+        most = options.max_tokens
+        if self.adaptive and most is None:
+            most = options.adaptive_max_tokens
+        self._limits = Limits(most, options.max_tokens_per_doc, options.top_k_spans)
+
+    def full(self, contexts: Sequence[Record]) -> str:
+        """What no compression writes: the measure of what is removed."""
+        return join_contexts(contexts, self._layout)
+
+    def text(self, contexts: Sequence[Record], kept: Sequence[Evidence], headings: bool) -> str:
+        """The context; with plain gaps where the marked ones outweigh what they stand for."""
+        layout = replace(self._layout, headings=headings)
+        text = compose(contexts, kept, layout)
+        if layout.gap != GAP:
+            full = self.full(contexts)
+            tokens, most = self._counter.count([text, full])
+            if tokens > most or len(text) > len(full):
+                return compose(contexts, kept, replace(layout, gap=GAP))
+        return text
+
+    def fitted(
+        self,
+        contexts: Sequence[Record],
+        passages: Sequence[Passage],
+        units: Sequence[Candidate],
+        best_first: Sequence[int],
+    ) -> Fitted:
+        """What of the units, best first, is within the limits."""
+
+        def count(kept: list[Evidence], headings: bool) -> int:
+            return self._count(contexts, kept, headings)
+
+        return within(self._limits, units, best_first, passages, documents(contexts), count)
+
+    def worthwhile(
+        self, contexts: Sequence[Record], units: Sequence[Candidate], best_first: list[int]
+    ) -> list[int]:
+        """The units that the adaptive budget takes, best first."""
+
+        def tokens(most: int) -> int:
+            runs = [run for number in best_first[:most] for run in units[number].runs]
+            return self._count(contexts, runs, True)
+
+        scores = [units[number].score or 0.0 for number in best_first]
+        options = self._options
+        count = elbow(scores, tokens, min_tokens=options.min_tokens, gap=options.adaptive_gap)
+        return best_first[:count]
+
+    def _count(self, contexts: Sequence[Record], kept: list[Evidence], headings: bool) -> int:
+        """Tokens of the context that this evidence makes."""
+        layout = replace(self._layout, headings=headings)
+        text = compose(contexts, without_overlaps(contexts, kept), layout)
+        return self._counter.count([text])[0]
