@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,6 +74,11 @@ class CausalModel:
         """A name for records and messages."""
         return self.path.name
 
+    @property
+    def quantize(self) -> str:
+        """How its weights are kept: one of `QUANTIZE`."""
+        return self._running.quantize
+
     @cached_property
     def placement(self) -> Placement:
         """Device and number format."""
@@ -124,9 +130,10 @@ class CausalModel:
 
     def _say(self, adapter: bool) -> None:
         if not self._running.quiet:
-            more = ", its adapter merged" if adapter and self._running.quantize == "none" else ""
-            weights = "" if self._running.quantize == "none" else f", {self._running.quantize}"
-            sys.stderr.write(f"grasp: {self.name} on {self.placement}{weights}{more}\n")
+            quantized = self.quantize != "none"
+            weights = f", {self.quantize}" if quantized else ""
+            merged = ", its adapter merged" if adapter and not quantized else ""
+            sys.stderr.write(f"grasp: {self.name} on {self.placement}{weights}{merged}\n")
 
 
 def _load(directory: Path, placement: Placement, quantization: Any) -> Any:
@@ -150,6 +157,7 @@ def _quantization(asked: str, placement: Placement) -> Any:
         raise MissingError("bitsandbytes does not run on mps: leave --quantize out")
     for package in ("bitsandbytes", "accelerate"):
         _require(package, f"--quantize {asked}")
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it warns on every product
     torch, transformers = torch_runtime(), quiet_transformers()
     if asked == "int8":
         return transformers.BitsAndBytesConfig(load_in_8bit=True)

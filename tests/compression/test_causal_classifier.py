@@ -34,6 +34,7 @@ RECORDS = [
     {"id": "2", "question": "Where was Ada Kerr born?", "contexts": [KERR, BRIDGE]},
     {"id": "3", "question": "Why?", "contexts": []},
 ]
+WIDE = {"hidden_size": 128, "intermediate_size": 256, "head_dim": 32}  # bitsandbytes' blocks
 FLOAT32 = Running(device="cpu", dtype="float32", quiet=True)
 
 
@@ -195,7 +196,7 @@ def test_a_unit_too_long_by_itself_is_cut_and_the_question_stays(tmp_path: Path)
 
 
 def test_a_question_without_room_is_refused(tmp_path: Path) -> None:
-    made = classifier(saved(tmp_path, "llama", positions=512))
+    made = classifier(saved(tmp_path, "llama", max_position_embeddings=512))
     long = Task("why " * 200, [])
     why = made.refusal(long)
     assert why is not None and why.kind == "QuestionTooLong"
@@ -309,17 +310,18 @@ def test_an_adapter_without_its_base_names_it(tmp_path: Path) -> None:
         classifier(tmp_path).load()
 
 
-@pytest.mark.parametrize("quantize", ["nf4", "int8"])
-def test_quantised_weights(quantize: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("quantize", "tolerance"), [("nf4", 1e-3), ("int8", 0.05)])
+def test_quantised_weights(quantize: str, tolerance: float, tmp_path: Path) -> None:
+    """As the same network one by one; int8 rounds activations too, by what is in the batch."""
     pytest.importorskip("bitsandbytes")
     running = Running(device="cpu", dtype="float32", quantize=quantize, quiet=True)
-    made = CausalClassifier(CausalModel(saved(tmp_path, "gemma"), running))
+    made = CausalClassifier(CausalModel(saved(tmp_path, "gemma", **WIDE), running))
     kinds = {type(module).__name__ for module in made.model.network.modules()}
     assert ("Linear4bit" if quantize == "nf4" else "Linear8bitLt") in kinds
     asked = tasks()[:1]
     (found,) = made.score(asked, units(asked))
     expected = [naive(made.model.network, asked[0], unit) for unit in units(asked)[0]]
-    assert np.abs(found - expected).max() <= 1e-3
+    assert np.abs(found - expected).max() <= tolerance
 
 
 def test_quantising_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

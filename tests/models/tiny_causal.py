@@ -34,7 +34,7 @@ def tokenizer() -> Any:
     )
 
 
-def config(family: str, size: int, positions: int = POSITIONS) -> Any:
+def config(family: str, size: int, **more: int) -> Any:
     """The configuration of a model of two or four layers."""
     transformers = quiet_transformers()
     shape = {
@@ -45,10 +45,11 @@ def config(family: str, size: int, positions: int = POSITIONS) -> Any:
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
         "head_dim": 8,
-        "max_position_embeddings": positions,
+        "max_position_embeddings": POSITIONS,
         "pad_token_id": 0,
         "eos_token_id": 1,
         "bos_token_id": 2,
+        **more,
     }
     if family == "llama":
         return transformers.LlamaConfig(**shape)
@@ -63,10 +64,10 @@ def config(family: str, size: int, positions: int = POSITIONS) -> Any:
     return transformers.Gemma3TextConfig(**windowed, query_pre_attn_scalar=8)
 
 
-def network(family: str, *, positions: int = POSITIONS) -> Any:
-    """A model with seeded random weights, large enough that its answers differ."""
+def network(family: str, **more: int) -> Any:
+    """A model with random weights, seeded, and large enough that its answers differ."""
     torch, transformers = torch_runtime(), quiet_transformers()
-    made = config(family, len(tokenizer()), positions)
+    made = config(family, len(tokenizer()), **more)
     torch.manual_seed(11)
     model = transformers.AutoModelForCausalLM.from_config(made, dtype=torch.float32)
     for weights in model.parameters():
@@ -80,9 +81,9 @@ def kept(family: str) -> Any:
     return network(family)
 
 
-def saved(directory: Path, family: str, *, positions: int = POSITIONS) -> Path:
-    """Such a model on disk with its tokenizer."""
-    network(family, positions=positions).save_pretrained(directory)
+def saved(directory: Path, family: str, **more: int) -> Path:
+    """Such a model on disk with its tokenizer; `more` changes its configuration."""
+    network(family, **more).save_pretrained(directory)
     tokenizer().save_pretrained(directory)
     return directory
 
