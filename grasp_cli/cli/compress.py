@@ -89,7 +89,14 @@ def compress(
 
     grasp compress --method lead retrieved.jsonl -o lead.jsonl
     """
-    from grasp_cli.compression.methods import Encoders, Models, build, needed, number_format
+    from grasp_cli.compression.methods import (
+        CLASSIFIERS,
+        Encoders,
+        Models,
+        build,
+        needed,
+        number_format,
+    )
     from grasp_cli.compression.stage import Compress, Setting
     from grasp_cli.models.causal import tokenizer_directory
     from grasp_cli.models.locate import find, find_all
@@ -136,10 +143,11 @@ def compress(
         quarantine,
         quiet,
     )
+    of_profile = model_for(profile.value, "classifier")
     models = Models(
         coarse=coarse_model or model_for(profile.value, "coarse"),
         embedder=embedder or model_for(profile.value, "embedder"),
-        classifier=classifier or model_for(profile.value, "classifier"),
+        classifier=classifier or CLASSIFIERS.get(method.value) or of_profile,
         dtype=_number_format(method, dtype),
         threads=fair_threads(threads),
         causal_dtype=dtype.value,
@@ -148,7 +156,7 @@ def compress(
         ),
         quiet=quiet,
     )
-    counted_by = tokenizer or models.classifier
+    counted_by = tokenizer or classifier or of_profile
     find_all([*needed(options, models), counted_by])
     encoders = Encoders(models)
     stage = Compress(

@@ -13,6 +13,10 @@ class MethodName(str, Enum):
 
     grasp = "grasp"
     exit = "exit"
+    quitox = "quitox"
+    cosine = "cosine"
+    cross_encoder = "cross-encoder"
+    attention = "attention"
     none = "none"
     lead = "lead"
 

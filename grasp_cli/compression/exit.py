@@ -14,11 +14,14 @@ from grasp_cli.pipe.errors import RecordError
 class Exit:
     """The span classifier on every sentence."""
 
-    name = "exit"
-
     def __init__(
-        self, classifier: SpanClassifier, options: CompressDefaults, borderline: float
+        self,
+        classifier: SpanClassifier,
+        options: CompressDefaults,
+        borderline: float,
+        name: str = "exit",
     ) -> None:
+        self.name = name
         self.classifier = classifier
         self.options = options
         self.borderline = borderline  # scores this near the threshold are counted

@@ -16,6 +16,8 @@ from grasp_cli.pipe.errors import UsageError
 if TYPE_CHECKING:
     from grasp_cli.compression.classifiers import SpanClassifier
     from grasp_cli.compression.grasp import CoarseFilter
+    from grasp_cli.models.causal import CausalModel
+    from grasp_cli.models.placement import Placement
 
 BORDERLINE = {"float32": 0.001, "bfloat16": 0.03, "float16": 0.03}
 _REMEMBERED = 16384  # embeddings kept: units of one sentence and repeated passages come again
@@ -33,6 +35,12 @@ class Models:
     causal_dtype: str = "auto"  # of a causal classifier, as asked for
     causal: CausalDefaults = CAUSAL
     quiet: bool = False
+
+    def placement(self) -> Placement:
+        """Where models other than the encoders run, and in which number format."""
+        from grasp_cli.models.placement import place
+
+        return place(self.causal.device, self.causal_dtype)
 
 
 class Encoders:
@@ -91,6 +99,44 @@ def _exit(options: CompressDefaults, models: Models, encoders: Encoders) -> Meth
     return Exit(_classifier(models, encoders), options, borderline)
 
 
+def _quitox(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
+    from grasp_cli.compression.sentence_filter import SentenceFilter
+
+    return SentenceFilter("quitox", _coarse_filter(options, models, encoders), options)
+
+
+def _cosine(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
+    from grasp_cli.compression.classifiers import CosineClassifier
+    from grasp_cli.compression.exit import Exit
+
+    classifier = CosineClassifier(encoders.get(models.embedder))
+    return Exit(classifier, options, BORDERLINE[models.dtype], "cosine")
+
+
+def _cross_encoder(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
+    from grasp_cli.compression.cross_encoder import CrossEncoderClassifier
+    from grasp_cli.compression.exit import Exit
+    from grasp_cli.models.cross_encoder import CrossEncoder
+
+    placement = models.placement()
+    model = CrossEncoder(
+        find(models.classifier),
+        threads=models.threads,
+        dtype=placement.dtype,
+        device=placement.device,
+    )
+    classifier = CrossEncoderClassifier(model)
+    return Exit(classifier, options, BORDERLINE[placement.dtype], "cross-encoder")
+
+
+def _attention(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
+    from grasp_cli.compression.last_attention import LastAttention
+    from grasp_cli.compression.sentence_filter import SentenceFilter
+
+    scorer = LastAttention(_causal_model(models), models.causal.max_input_tokens)
+    return SentenceFilter("attention", scorer, options)
+
+
 def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders) -> CoarseFilter:
     """QUITO-X on an encoder-decoder, its stand-in on an encoder: as the model's config says."""
     from grasp_cli.models.seq2seq import Seq2Seq, is_seq2seq
@@ -99,7 +145,11 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     if is_seq2seq(path):
         from grasp_cli.compression.cross_attention import CrossAttention
 
-        return CrossAttention(Seq2Seq(path, threads=models.threads, dtype=models.dtype), options)
+        placement = models.placement()
+        model = Seq2Seq(
+            path, threads=models.threads, dtype=placement.dtype, device=placement.device
+        )
+        return CrossAttention(model, options)
     from grasp_cli.compression.token_relevance import TokenRelevance
 
     return TokenRelevance(encoders.get(models.coarse), options)
@@ -108,34 +158,44 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
 def number_format(options: CompressDefaults, models: Models) -> str:
     """The dtype of the scores that decide: the classifier's where that is a causal model."""
     from grasp_cli.models.causal import is_causal
-    from grasp_cli.models.placement import place
+    from grasp_cli.models.seq2seq import is_seq2seq
 
-    judges = options.method in _JUDGED and (options.fine or options.method != "grasp")
-    if judges and is_causal(find(models.classifier)):
-        return place(models.causal.device, models.causal_dtype).dtype
-    return models.dtype
+    judges = options.method == "exit" or (options.method == "grasp" and options.fine)
+    filters = options.method == "quitox" or (options.method == "grasp" and not options.fine)
+    placed = (
+        options.method in ("cross-encoder", "attention")
+        or (judges and is_causal(find(models.classifier)))
+        or (filters and options.coarse and is_seq2seq(find(models.coarse)))
+    )
+    return models.placement().dtype if placed else models.dtype
 
 
 def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
     """EP-EXIT's on a causal model or an adapter of one, the cosine on an encoder."""
     from grasp_cli.compression.classifiers import CosineClassifier
-    from grasp_cli.models.causal import CausalModel, Running, is_causal
+    from grasp_cli.models.causal import is_causal
 
-    path = find(models.classifier)
-    if is_causal(path):
+    if is_causal(find(models.classifier)):
         from grasp_cli.compression.causal_classifier import CausalClassifier
 
         given = models.causal
-        running = Running(
-            given.device, models.causal_dtype, given.quantize, models.threads, models.quiet
-        )
         return CausalClassifier(
-            CausalModel(path, running),
+            _causal_model(models),
             scope=given.context_scope,
             max_input_tokens=given.max_input_tokens,
             verify=given.verify_prefix,
         )
     return CosineClassifier(encoders.get(models.classifier))
+
+
+def _causal_model(models: Models) -> CausalModel:
+    from grasp_cli.models.causal import CausalModel, Running
+
+    given = models.causal
+    running = Running(
+        given.device, models.causal_dtype, given.quantize, models.threads, models.quiet
+    )
+    return CausalModel(find(models.classifier), running)
 
 
 def _none(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
@@ -153,10 +213,27 @@ def _lead(options: CompressDefaults, models: Models, encoders: Encoders) -> Meth
 METHODS: dict[str, Callable[[CompressDefaults, Models, Encoders], Method]] = {
     "grasp": _grasp,
     "exit": _exit,
+    "quitox": _quitox,
+    "cosine": _cosine,
+    "cross-encoder": _cross_encoder,
+    "attention": _attention,
     "none": _none,
     "lead": _lead,
 }
 # Which models a method reads; `grasp` reads what its steps need.
-_ROLES: dict[str, tuple[str, ...]] = {"grasp": (), "exit": ("classifier",), "none": (), "lead": ()}
-_JUDGED = ("grasp", "exit")  # by a span classifier
+_ROLES: dict[str, tuple[str, ...]] = {
+    "grasp": (),
+    "exit": ("classifier",),
+    "quitox": ("coarse",),
+    "cosine": ("embedder",),
+    "cross-encoder": ("classifier",),
+    "attention": ("classifier",),
+    "none": (),
+    "lead": (),
+}
+# What `--classifier` is where a method needs another kind of model than the profile's.
+CLASSIFIERS = {
+    "cross-encoder": "cross-encoder/ms-marco-MiniLM-L-6-v2",
+    "attention": "gemma-3-270m",
+}
 WITHOUT_MODELS = ("none", "lead")

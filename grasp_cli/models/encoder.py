@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grasp_cli.models.batches import batches
 from grasp_cli.models.pooling import Pooling
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
 Floats = npt.NDArray[np.float32]
 
-_STEP = 8  # padded lengths are multiples of this
 _BATCH_TOKENS = 4096  # larger batches fall out of the processor's cache and are slower
 
 
@@ -164,7 +164,7 @@ class Encoder:
         torch = torch_runtime(self._threads)
         before, after = self.special_tokens
         sizes = [len(window) + len(before) + len(after) for window in windows]
-        for length, members in _batches(sizes, self._batch_tokens):
+        for length, members in batches(sizes, self._batch_tokens):
             ids = torch.zeros((len(members), length), dtype=torch.long)
             mask = torch.zeros((len(members), length), dtype=torch.long)
             for row, number in enumerate(members):
@@ -188,15 +188,3 @@ def even_windows(count: int, most: int) -> list[tuple[int, int]]:
     """
     pieces = max(1, -(-count // most))
     return [(count * i // pieces, count * (i + 1) // pieces) for i in range(pieces)]
-
-
-def _batches(sizes: Sequence[int], batch_tokens: int) -> Iterator[tuple[int, list[int]]]:
-    """Padded length and members of each batch; longest first, so that memory peaks at once."""
-    groups: dict[int, list[int]] = {}
-    for number, size in enumerate(sizes):
-        groups.setdefault(-(-size // _STEP) * _STEP, []).append(number)
-    for length in sorted(groups, reverse=True):
-        rows = max(1, batch_tokens // length)
-        members = groups[length]
-        for start in range(0, len(members), rows):
-            yield length, members[start : start + rows]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grasp_cli.models.batches import STEP, batches
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
@@ -28,7 +29,6 @@ Floats = npt.NDArray[np.float64]
 FAMILY = ("t5", "mt5", "umt5")  # the module names below are theirs
 EXACT = "float32"  # what a batch with values that are not finite is computed in again
 
-_STEP = 8
 _EXACT_LENGTHS = 256  # longer rows share a batch only with rows of their own length: masks of
 _BATCH_TOKENS = 4096  # (rows, heads, length, length) would cost more than the padding saves
 
@@ -99,7 +99,8 @@ class Seq2Seq:
             Where the model returns a value that is not finite, in float32 too.
         """
         torch = torch_runtime(self._threads)
-        for length, members in self._batches([len(tokens) for tokens in inputs]):
+        sizes = [len(tokens) for tokens in inputs]
+        for length, members in batches(sizes, self._batch_tokens, exact_above=_EXACT_LENGTHS):
             ids = torch.zeros((len(members), length), dtype=torch.long, device=self.device)
             mask = torch.zeros_like(ids)
             for row, number in enumerate(members):
@@ -137,18 +138,6 @@ class Seq2Seq:
             self._models[dtype] = model.to(self.device).eval()
         return self._models[dtype]
 
-    def _batches(self, sizes: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-        """Padded length and members of each batch; longest first, so that memory peaks at once."""
-        groups: dict[int, list[int]] = {}
-        for number, size in enumerate(sizes):
-            padded = size if size > _EXACT_LENGTHS else -(-size // _STEP) * _STEP
-            groups.setdefault(padded, []).append(number)
-        for length in sorted(groups, reverse=True):
-            rows = max(1, self._batch_tokens // length)
-            members = groups[length]
-            for start in range(0, len(members), rows):
-                yield length, members[start : start + rows]
-
 
 def first_step(model: Any, ids: Any, mask: Any) -> Any:
     """The last decoder layer's cross-attention of one step from the start token.
@@ -169,7 +158,7 @@ def first_step(model: Any, ids: Any, mask: Any) -> Any:
     with torch.inference_mode():
         padded = None if bool(mask.all()) else mask
         states = model.encoder(input_ids=ids, attention_mask=padded).last_hidden_state
-        rows = -(-len(ids) // _STEP) * _STEP  # one row takes another kernel than eight
+        rows = -(-len(ids) // STEP) * STEP  # one row takes another kernel than eight
         start = torch.full((rows, 1), model.config.decoder_start_token_id, device=ids.device)
         state = model.decoder.embed_tokens(start)
         for block in model.decoder.block[:-1]:

@@ -1,0 +1,133 @@
+"""A cross-encoder: a sequence classifier that reads question and text together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grasp_cli.models.batches import batches
+from grasp_cli.models.encoder import even_windows
+from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.pipe.errors import ProcessingError
+
+Floats = npt.NDArray[np.float64]
+
+_BATCH_TOKENS = 4096
+
+
+class CrossEncoder:
+    """A sequence classifier in a local directory, with one logit or two classes."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        dtype: str = "float32",
+        device: str = "cpu",
+        batch_tokens: int = _BATCH_TOKENS,
+    ) -> None:
+        self.path = path
+        self.dtype = dtype
+        self.device = device
+        self._threads = threads
+        self._batch_tokens = batch_tokens
+
+    @property
+    def name(self) -> str:
+        """A name for records and messages."""
+        return self.path.name
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer (package tokenizers) without truncation and padding."""
+        from grasp_cli.text.tokens import load_tokenizer
+
+        return load_tokenizer(self.path)
+
+    @cached_property
+    def _model(self) -> Any:
+        torch, transformers = torch_runtime(self._threads), quiet_transformers()
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            self.path,
+            dtype=getattr(torch, self.dtype),
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+        if model.config.num_labels > 2:
+            raise ProcessingError(
+                f"{self.path}: a cross-encoder has one logit or two classes, and this model has "
+                f"{model.config.num_labels}; choose another --classifier"
+            )
+        return model.to(self.device).eval()
+
+    @cached_property
+    def max_length(self) -> int:
+        """The positions of the model, special tokens included."""
+        positions = int(self._model.config.max_position_embeddings)
+        offset = self._model.config.model_type in ("roberta", "xlm-roberta", "mpnet")
+        return positions - 2 if offset else positions
+
+    def load(self) -> None:
+        """Load the weights."""
+        _ = self._model
+
+    def room(self, question: str) -> int:
+        """How many tokens of text fit beside a question."""
+        return self.max_length - len(self.tokenizer.encode(question, "").ids)
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """The relevance of each text to its question, from 0 to 1, shape (len(pairs),).
+
+        One logit goes through the logistic curve; of two classes it is the probability of the
+        second. A text that does not fit is read in windows, and the best of them counts.
+        """
+        windows, owners = [], []
+        for number, (question, text) in enumerate(pairs):
+            for part in self._parts(question, text):
+                windows.append((question, part))
+                owners.append(number)
+        encoded = self.tokenizer.encode_batch(windows)
+        best = np.zeros(len(pairs))
+        for number, score in self._scored(encoded):
+            best[owners[number]] = max(best[owners[number]], score)
+        return best
+
+    def _parts(self, question: str, text: str) -> Iterator[str]:
+        room = max(1, self.room(question))
+        offsets = self.tokenizer.encode(text, add_special_tokens=False).offsets
+        if len(offsets) <= room:
+            yield text
+            return
+        for start, end in even_windows(len(offsets), room):
+            yield text[offsets[start][0] : offsets[end - 1][1]]
+
+    def _scored(self, encoded: Sequence[Any]) -> Iterator[tuple[int, float]]:
+        torch = torch_runtime(self._threads)
+        sizes = [min(len(one.ids), self.max_length) for one in encoded]
+        for length, members in batches(sizes, self._batch_tokens):
+            ids, kinds, mask = (
+                torch.zeros((len(members), length), dtype=torch.long) for _ in range(3)
+            )
+            for row, number in enumerate(members):
+                size = sizes[number]
+                ids[row, :size] = torch.tensor(encoded[number].ids[:size])
+                kinds[row, :size] = torch.tensor(encoded[number].type_ids[:size])
+                mask[row, :size] = 1
+            inputs = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
+            if getattr(self._model.config, "type_vocab_size", 0) > 1:
+                inputs["token_type_ids"] = kinds.to(self.device)
+            with torch.inference_mode():
+                logits = self._model(**inputs).logits.double().cpu()
+            if not bool(torch.isfinite(logits).all()):
+                raise ProcessingError(
+                    f"{self.name}: the model gave values that are not finite ({self.dtype})"
+                )
+            one = logits.shape[1] == 1
+            found = logits[:, 0].sigmoid() if one else logits.softmax(dim=1)[:, 1]
+            yield from zip(members, found.tolist(), strict=True)
