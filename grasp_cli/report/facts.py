@@ -38,7 +38,8 @@ def _sentences(said: Record) -> str | None:
         steps.append(f"{said['units']} units")
     if "kept" in said:
         steps.append(f"{said['kept']} of them kept" if "units" in said else f"{said['kept']} kept")
-    return " → ".join(steps)
+    rescued = f", {said['rescued']} by a second hop" if "rescued" in said else ""
+    return " → ".join(steps) + rescued
 
 
 def _method(said: Record) -> str:
