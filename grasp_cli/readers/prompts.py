@@ -59,6 +59,8 @@ STYLES: dict[str, Style] = {
 }
 
 # The examples are our own and fictional, so that a model can only have them from their context.
+# None of them refuses: with one that does, Gemma 3 270M refuses a tenth of the HotpotQA training
+# questions whose gold sentences it is given (F1 0.51 falls to 0.46).
 EXAMPLES: tuple[Example, ...] = (
     Example(
         context=(

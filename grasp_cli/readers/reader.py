@@ -21,7 +21,8 @@ class Reply:
     """An answer and what it took.
 
     Token counts are the reader's own (None where a server does not tell); `seconds` is the time
-    of this question, loading excluded; `truncated` says that part of the context was cut off.
+    of this question, loading excluded; `truncated` says that part of the context was cut off;
+    `dtype` is the number format of a model in this process.
     """
 
     text: str
@@ -29,6 +30,7 @@ class Reply:
     completion_tokens: int | None
     seconds: float
     truncated: bool = False
+    dtype: str | None = None
 
 
 class Reader(Protocol):

@@ -65,11 +65,14 @@ class Answering:
         told = {
             "name": self._reader.name,
             "model": self._reader.model,
+            "dtype": reply.dtype,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
             "seconds": round(reply.seconds, _DECIMALS),
+            "truncated": reply.truncated,
         }
-        return {**told, "truncated": True} if reply.truncated else told
+        absent = {"dtype": None, "truncated": False}  # said only where there is something to say
+        return {key: value for key, value in told.items() if absent.get(key, ...) != value}
 
 
 def context_of(record: Record) -> str:

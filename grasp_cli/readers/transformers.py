@@ -80,6 +80,7 @@ class TransformersReader:
             completion_tokens=len(new),
             seconds=time.perf_counter() - started,
             truncated=asked is not prompt,
+            dtype=str(self._network.dtype).removeprefix("torch."),
         )
 
     def _continuer(self, style: str) -> Continuer:

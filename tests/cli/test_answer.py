@@ -147,6 +147,7 @@ def test_a_local_model_by_path(grasp: Run, tmp_path: Path) -> None:
     [found] = lines(done.stdout)
     assert found["answer"] == "Leith"
     assert found["reader"]["model"] == "spelling"
+    assert found["reader"]["dtype"] in ("float32", "bfloat16")
     assert found["reader"]["completion_tokens"] == 7
     assert done.stderr.count("\n") == 1  # what was done, and no chatter of libraries
 
