@@ -55,10 +55,10 @@ details p { position: relative; margin: .5rem 0; line-height: 1.85; }
 .unit sup { font-size: .6875rem; line-height: 0; color: var(--dim); margin-inline-end: .25em; }
 .unit.kept sup { color: var(--kept); font-weight: 700; }
 .gold { color: var(--gold); font-size: .875em; }
-.why { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden;
-  white-space: nowrap; }
+.why { position: absolute; inset-inline-start: 0; clip-path: inset(50%); width: 1px; height: 1px;
+  overflow: hidden; white-space: nowrap; }
 .s:hover > .why, .s:focus > .why { clip-path: none; width: auto; height: auto; overflow: visible;
-  inset-inline-start: 0; max-width: 100%; margin-top: 1.9em; z-index: 1; white-space: normal;
+  max-width: 100%; margin-top: 1.9em; z-index: 1; white-space: normal;
   font: .875rem/1.4 system-ui, sans-serif; padding: .4rem .6rem; border-radius: .35rem;
   background: var(--tip); color: var(--on-tip); pointer-events: none; }
 body:has(#reasons:checked) .why { position: static; clip-path: none; width: auto; height: auto;
