@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from grasp_cli.models import shared_prefix
 from grasp_cli.models.runtime import torch_runtime
-from grasp_cli.models.shared_prefix import PrefixScorer, common_prefix, score_last
+from grasp_cli.models.shared_prefix import Limits, PrefixScorer, common_prefix, score_last
 from grasp_cli.pipe.errors import ProcessingError
 from tests.models.tiny_causal import FAMILIES, kept, naive_logits
 
@@ -66,7 +66,7 @@ def test_equals_one_by_one(family: str, batch_tokens: int) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_prefix_in_pieces(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_prefix, "_PIECE", 32)
+    monkeypatch.setitem(shared_prefix.LIMITS, "cpu", Limits(batch=4096, piece=32, call=64))
     model = kept(family)
     for group in (GROUPS[4], prompts(200, [9], 6)):
         assert close(model, group, score_last(model, group, rows(model)))
@@ -163,14 +163,15 @@ def test_common_prefix_is_the_longest(group: Prompts) -> None:
     )
 
 
-@given(some.lists(some.integers(1, 300), max_size=40), some.integers(1, 2000))
-def test_batches_cover_everything_once(sizes: list[int], most: int) -> None:
+@given(some.lists(some.integers(1, 300), max_size=40), some.integers(1, 2000), some.integers(0, 99))
+def test_batches_cover_everything_once(sizes: list[int], most: int, waste: int) -> None:
     sizes = sorted(sizes, reverse=True)
-    found = shared_prefix._batches(sizes, most, lambda size: 7)
+    found = shared_prefix._batches(sizes, most, waste, lambda size: 7)
     assert [place for start, end in found for place in range(start, end)] == list(range(len(sizes)))
     for start, end in found:
         assert end - start <= 7
         assert end - start == 1 or (end - start) * sizes[start] <= most
+        assert sum(sizes[start] - size for size in sizes[start:end]) <= waste
 
 
 @pytest.mark.models
