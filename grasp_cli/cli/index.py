@@ -53,9 +53,7 @@ class StopWords(str, Enum):
 
 PassageWords = Annotated[
     int,
-    typer.Option(
-        min=0, help="Cut longer documents into passages of whole sentences (0: never)."
-    ),
+    typer.Option(min=0, help="Cut longer documents into passages of whole sentences (0: never)."),
 ]
 IndexTitle = Annotated[
     bool, typer.Option("--index-title/--no-index-title", help="Search in titles, too.")
@@ -114,8 +112,14 @@ def index(
     from grasp_cli.retrieval.writer import Settings, build
 
     stream = Stream(
-        "index", inputs_or_stdin(inputs, "index"), directory, None, allow_empty, on_error,
-        quarantine, quiet,
+        "index",
+        inputs_or_stdin(inputs, "index"),
+        directory,
+        None,
+        allow_empty,
+        on_error,
+        quarantine,
+        quiet,
     )
     refuse_other(directory)
     model = dense_model or model_for(profile.value, "dense")

@@ -93,9 +93,7 @@ def retrieve(
     if question is not None and inputs:
         raise UsageError("-q gives the question, so no FILE is read: leave one of them out")
     files = inputs_or_stdin(inputs, "retrieve") if question is None else []
-    stream = Stream(
-        "retrieve", files, output, expect, allow_empty, on_error, quarantine, quiet
-    )
+    stream = Stream("retrieve", files, output, expect, allow_empty, on_error, quarantine, quiet)
     cores = fair_threads(threads)
     index = Index(directory, cores)
     _refuse_profile(profile, index.manifest.profile, directory)

@@ -64,9 +64,7 @@ def test_k_of_zero(grasp: Run, indexes: Path) -> None:
 
 
 def test_word_in_half_of_the_documents(grasp: Run, indexes: Path) -> None:
-    found = contexts(
-        grasp("retrieve", "-x", str(indexes / "two"), "--mode", "sparse", stdin=RIVER)
-    )
+    found = contexts(grasp("retrieve", "-x", str(indexes / "two"), "--mode", "sparse", stdin=RIVER))
     assert [context["id"] for context in found] == ["d0"]
     assert found[0]["score"] > 0
 
@@ -99,7 +97,8 @@ def test_documents_all_empty(grasp: Run, indexes: Path, mode: str) -> None:
 def test_the_same_text_twice(grasp: Run, indexes: Path) -> None:
     found = contexts(grasp("retrieve", "-x", str(indexes / "twins"), stdin=RIVER))
     assert [(c["id"], c["dense_rank"], c["sparse_rank"]) for c in found] == [
-        ("d0", 1, 1), ("d1", 2, 2),
+        ("d0", 1, 1),
+        ("d1", 2, 2),
     ]
     assert [context["score"] for context in found] == [round(2 / 11, 4), round(2 / 12, 4)]
 
@@ -172,7 +171,10 @@ def test_sparse_mode_loads_no_torch(indexes: Path) -> None:
     options = ["--quiet", "-x", str(indexes / "three"), "--mode", "sparse", "-q", "river"]
     done = subprocess.run(
         [sys.executable, "-c", SPY, "retrieve", *options],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert lines(done.stdout)[0]["contexts"][0]["id"] == "d0"
     assert done.stderr.strip() == ""

@@ -106,7 +106,14 @@ def test_keys_and_place(make_index: MakeIndex) -> None:
     (outcome,) = stage.process([record])
     assert list(outcome) == ["id", "contexts", "question", "mine", "retrieval"]
     assert list(outcome["contexts"][0]) == [
-        "id", "title", "text", "score", "rank", "dense_rank", "sparse_rank", "url",
+        "id",
+        "title",
+        "text",
+        "score",
+        "rank",
+        "dense_rank",
+        "sparse_rank",
+        "url",
     ]
     assert record["contexts"] == []
 

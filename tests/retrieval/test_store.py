@@ -60,7 +60,7 @@ def test_what_was_found_stands_before_foreign_keys_and_wins(make_index: MakeInde
 
 
 def test_texts_survive_exactly(make_index: MakeIndex) -> None:
-    text = "a\tb\r\nc \u2028 水 🍜 \x00 \" \\ é"
+    text = 'a\tb\r\nc \u2028 水 🍜 \x00 " \\ é'
     assert contexts(make_index([{"id": "x", "text": text, "n": 2**70}]))[0]["text"] == text
 
 
@@ -138,8 +138,13 @@ def test_other_version_is_refused(make_index: MakeIndex) -> None:
 
 
 PARTS = [
-    "index.json", "passages.jsonl", "offsets.npy", "order.npy", "dense.faiss",
-    "bm25/data.csc.index.npy", "bm25/vocab.index.json",
+    "index.json",
+    "passages.jsonl",
+    "offsets.npy",
+    "order.npy",
+    "dense.faiss",
+    "bm25/data.csc.index.npy",
+    "bm25/vocab.index.json",
 ]
 
 
@@ -228,7 +233,8 @@ build(documents(), Path(sys.argv[1]), Settings("hashing", "0"), HashingEncoder()
 def test_a_killed_build_is_cleared_away(tmp_path: Path) -> None:
     build([RIVER], tmp_path / "x", SETTINGS, HashingEncoder())
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path / "x")], timeout=60,
+        [sys.executable, "-c", KILLED, str(tmp_path / "x")],
+        timeout=60,
         cwd=Path(__file__).parent.parent.parent,
     )
     assert done.returncode == -signal.SIGKILL

@@ -60,8 +60,9 @@ def test_settings_come_back() -> None:
     assert Tokenizer.of(tokenizer.settings()) == tokenizer
 
 
-@pytest.mark.parametrize("settings", [{}, {"version": 99, "stop_words": "none"},
-                                      {"version": 1, "stop_words": "klingon"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"version": 99, "stop_words": "none"}, {"version": 1, "stop_words": "klingon"}]
+)
 def test_unknown_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ProcessingError, match="tokenizer"):
         Tokenizer.of(settings)
