@@ -74,8 +74,14 @@ class CosineClassifier:
         vectors = self.encoder.embed([text for members in texts for text in members])
         results, start = [], 0
         for question, members in zip(questions, texts, strict=True):
-            own = vectors[start : start + len(members)].astype(np.float64)
+            own = _unit_length(vectors[start : start + len(members)])
             start += len(members)
-            cosine = own @ question.astype(np.float64)
+            cosine = own @ _unit_length(question)
             results.append(np.round(1 / (1 + np.exp(-SLOPE * (cosine - MIDPOINT))), SCORE_DECIMALS))
         return results
+
+
+def _unit_length(vectors: npt.NDArray[np.float32]) -> Floats:
+    """Vectors of length one: not every encoder normalises its own."""
+    exact = vectors.astype(np.float64)
+    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=-1, keepdims=True), 1e-12))

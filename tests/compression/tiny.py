@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
-from tests.readers.tiny import byte_tokenizer
+from tests.readers.tiny import BEGIN, END, byte_tokenizer
 
 
 def t5(directory: Path, *, spread: float = 0.2, gated: bool = True) -> Path:
@@ -28,8 +28,46 @@ def t5(directory: Path, *, spread: float = 0.2, gated: bool = True) -> Path:
         eos_token_id=1,
     )
     torch.manual_seed(11)
-    model = transformers.T5ForConditionalGeneration(config)
-    return _saved(directory, model, tokenizer, spread)
+    return _saved(directory, transformers.T5ForConditionalGeneration(config), tokenizer, spread)
+
+
+def bert(directory: Path) -> Path:
+    """An encoder of two layers that reads bytes."""
+    torch, transformers = torch_runtime(1), quiet_transformers()
+    torch.manual_seed(12)
+    return _saved(directory, transformers.BertModel(_bert_config()), _pair_tokenizer(), 0.2)
+
+
+def cross_encoder(directory: Path, *, labels: int = 1) -> Path:
+    """A sequence classifier of two layers that reads two texts as bytes."""
+    torch, transformers = torch_runtime(1), quiet_transformers()
+    torch.manual_seed(13)
+    model = transformers.BertForSequenceClassification(_bert_config(num_labels=labels))
+    return _saved(directory, model, _pair_tokenizer(), 0.4)
+
+
+def _bert_config(**more: Any) -> Any:
+    return quiet_transformers().BertConfig(
+        vocab_size=len(byte_tokenizer(chat=False)),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=512,
+        **more,
+    )
+
+
+def _pair_tokenizer() -> Any:
+    from tokenizers import processors
+
+    tokenizer = byte_tokenizer(chat=False)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BEGIN} $A {END}",
+        pair=f"{BEGIN} $A {END} $B:1 {END}:1",
+        special_tokens=[(BEGIN, 0), (END, 1)],
+    )
+    return tokenizer
 
 
 def _saved(directory: Path, model: Any, tokenizer: Any, spread: float) -> Path:
