@@ -41,28 +41,16 @@ def _grasp(
 
 def _add_verbs() -> None:
     from grasp_cli.cli.answer import answer
-    from grasp_cli.cli.models import models
-
-    app.command()(answer)
-    app.command()(models)
-
-    from grasp_cli.cli.index import index
-    from grasp_cli.cli.retrieve import retrieve
-
-    app.command()(index)
-    app.command()(retrieve)
-
     from grasp_cli.cli.compress import compress
     from grasp_cli.cli.convert import convert
     from grasp_cli.cli.evaluate import evaluate
-
-    app.command()(compress)
-    app.command()(convert)
-    app.command()(evaluate)
-
     from grasp_cli.cli.explain import explain
+    from grasp_cli.cli.index import index
+    from grasp_cli.cli.models import models
+    from grasp_cli.cli.retrieve import retrieve
 
-    app.command()(explain)
+    for verb in (index, retrieve, compress, answer, evaluate, explain, convert, models):
+        app.command()(verb)
 
 
 _add_verbs()
