@@ -2,13 +2,14 @@
 # make test    install, then run the tests
 # make check   linters and type checker
 # make bench   benchmarks: a table, and bench.json
+# make gpu-check   the classifier on a CUDA device, where there is one
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench gpu-check clean
 .DELETE_ON_ERROR:
 
 # One stamp for all targets: nothing is installed again until the package's metadata changes.
@@ -32,6 +33,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks.run
+
+gpu-check: $(STAMP)
+	$(BIN)/python -m tests.gpu.check
 
 clean:
 	rm -rf $(VENV) grasp_index demo_output bench.json build *.egg-info
