@@ -159,7 +159,7 @@ def first_step(model: Any, ids: Any, mask: Any) -> Any:
         padded = None if bool(mask.all()) else mask
         states = model.encoder(input_ids=ids, attention_mask=padded).last_hidden_state
         rows = -(-len(ids) // STEP) * STEP  # one row takes another kernel than eight
-        start = torch.full((rows, 1), model.config.decoder_start_token_id, device=ids.device)
+        start = torch.full((rows, 1), _start_token(model.config), device=ids.device)
         state = model.decoder.embed_tokens(start)
         for block in model.decoder.block[:-1]:
             state = _alone(block.layer[0], state)
@@ -171,6 +171,12 @@ def first_step(model: Any, ids: Any, mask: Any) -> Any:
         last = model.decoder.block[-1]
         state = last.layer[1].layer_norm(_alone(last.layer[0], state))
         return _weights(last.layer[1].EncDecAttention, state, states, mask).mean(dim=1)
+
+
+def _start_token(config: Any) -> int:
+    """The decoder's first token; T5 starts with its padding token where none is named."""
+    named = getattr(config, "decoder_start_token_id", None)
+    return int(config.pad_token_id if named is None else named)
 
 
 def _alone(layer: Any, state: Any) -> Any:
@@ -185,7 +191,7 @@ def _weights(attention: Any, state: Any, states: Any, mask: Any) -> Any:
     query = attention.q(state).view(len(state), attention.n_heads, -1)
     keys = attention.k.weight.view(attention.n_heads, -1, states.shape[-1])
     moved = torch.einsum("rhk,hkd->rhd", query, keys)[: len(states)]
-    scores = torch.matmul(moved, states.transpose(1, 2)).float()
+    scores = _product(moved, states.transpose(1, 2)).float()
     return scores.masked_fill(~mask[:, None, :], -torch.inf).softmax(dim=-1)
 
 
@@ -196,6 +202,14 @@ def _read(attention: Any, weights: Any, states: Any, rows: int) -> Any:
     mixed = torch.zeros(
         (rows, attention.n_heads, states.shape[-1]), dtype=states.dtype, device=states.device
     )
-    mixed[: len(states)] = torch.matmul(weights.to(states.dtype), states)
+    mixed[: len(states)] = _product(weights.to(states.dtype), states)
     read = torch.einsum("rhd,hkd->rhk", mixed, values)
     return attention.o(read.reshape(rows, 1, -1))
+
+
+def _product(left: Any, right: Any) -> Any:
+    """Matrix products, one per row; on a CPU one by one, where batched ones round otherwise."""
+    torch = torch_runtime()
+    if left.device.type != "cpu":
+        return torch.matmul(left, right)
+    return torch.stack([torch.mm(one, other) for one, other in zip(left, right, strict=True)])

@@ -18,7 +18,6 @@ PAIRS = [
     for text in (
         "Dr. Hale led it.",
         "No.",
-        "",
         "水库",
         "A ferry left at noon. " * 9,
         "It burst!" * 3,
