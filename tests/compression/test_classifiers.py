@@ -19,7 +19,7 @@ from grasp_cli.models.locate import find
 from tests.compression.fakes import Embedder
 from tests.conftest import shared
 
-QUESTIONS = 40
+QUESTIONS = 20
 
 
 def test_the_curve_is_a_logistic_of_the_cosine() -> None:
@@ -41,9 +41,9 @@ def test_the_curve_is_a_logistic_of_the_cosine() -> None:
 
 @pytest.mark.models
 def test_one_half_keeps_as_large_a_share_of_gold_as_it_drops_of_the_rest() -> None:
-    """Within 0.12 on 40 questions, of which each share has an error of about 0.05."""
+    """Within 0.15 on 20 questions, where each share has an error of about 0.07."""
     hotpotqa = load_format("hotpotqa")
-    records = list(islice(hotpotqa.records(shared("hotpotqa/train.json")), QUESTIONS))
+    records = list(islice(hotpotqa.records(shared("data/hotpotqa/train.json")), QUESTIONS))
     encoder = Encoder(find("all-MiniLM-L6-v2"), remember=10000)
     classifier = CosineClassifier(encoder)
     method = Grasp(TokenRelevance(encoder, COMPRESS), encoder, classifier, COMPRESS, 0.001)
@@ -56,7 +56,7 @@ def test_one_half_keeps_as_large_a_share_of_gold_as_it_drops_of_the_rest() -> No
     kept_gold = np.mean(np.asarray(passed)[np.asarray(gold)])
     dropped_rest = 1 - np.mean(np.asarray(passed)[~np.asarray(gold)])
     assert min(kept_gold, dropped_rest) > 0.6
-    assert abs(kept_gold - dropped_rest) < 0.12
+    assert abs(kept_gold - dropped_rest) < 0.15
 
 
 def _is_gold(record: dict[str, Any], passage: int, start: int, end: int) -> bool:
