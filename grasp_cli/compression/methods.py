@@ -195,7 +195,7 @@ def _causal_model(models: Models) -> CausalModel:
     running = Running(
         given.device, models.causal_dtype, given.quantize, models.threads, models.quiet
     )
-    return CausalModel(find(models.classifier), running)
+    return CausalModel(find(models.classifier), running, Path(models.classifier).name)
 
 
 def _none(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:

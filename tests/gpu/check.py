@@ -138,7 +138,7 @@ def nf4(shape: dict[str, int], device: str) -> str:
 
 def network(shape: dict[str, int], dtype: str, device: str) -> Any:
     torch, transformers = torch_runtime(), quiet_transformers()
-    config = transformers.GemmaConfig(**shape)
+    config = transformers.GemmaConfig(**shape, initializer_range=0.05)
     torch.manual_seed(1)
     with torch.device(device):
         model = transformers.AutoModelForCausalLM.from_config(config, dtype=getattr(torch, dtype))
@@ -193,7 +193,11 @@ def compared(model: Any, groups: list[Prompts], tolerance: float) -> str:
     torch = torch_runtime()
     found = torch.cat(engine(model).score(groups))
     alone = torch.cat([plain(model, [prompt]) for group in groups for prompt in group])
-    return within(float((chances(found) - chances(alone)).abs().max()), tolerance)
+    spread = float(chances(alone).std())
+    if not spread > tolerance / 10:
+        raise Failed(f"the scores hardly differ (spread {spread:.1e}): the check shows nothing")
+    difference = within(float((chances(found) - chances(alone)).abs().max()), tolerance)
+    return f"{difference}, spread {spread:.1e}"
 
 
 def within(difference: float, tolerance: float) -> str:
