@@ -135,8 +135,35 @@ class Seq2Seq:
                 local_files_only=True,
                 trust_remote_code=False,
             )
-            self._models[dtype] = model.to(self.device).eval()
+            self._models[dtype] = quicker(model.to(self.device).eval())
         return self._models[dtype]
+
+
+def quicker(model: Any) -> Any:
+    """The same T5 with its GELU in one kernel instead of eight, and each bias computed once."""
+    torch = torch_runtime()
+    from transformers.activations import NewGELUActivation
+
+    for module in list(model.modules()):
+        if isinstance(getattr(module, "act", None), NewGELUActivation):
+            module.act = torch.nn.GELU(approximate="tanh")
+        if getattr(module, "has_relative_attention_bias", False):
+            _remember_bias(module)
+    return model
+
+
+def _remember_bias(attention: Any) -> None:
+    """Keep the position bias of the last length, laid out as the fused attention reads it."""
+    compute, kept = attention.compute_bias, dict[Any, Any]()
+
+    def compute_bias(*lengths: Any, **more: Any) -> Any:
+        key = (attention.relative_attention_bias.weight.dtype, *lengths, *more.items())
+        if key not in kept:
+            kept.clear()
+            kept[key] = compute(*lengths, **more).contiguous()
+        return kept[key]
+
+    attention.compute_bias = compute_bias
 
 
 def first_step(model: Any, ids: Any, mask: Any) -> Any:

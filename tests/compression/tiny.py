@@ -17,7 +17,7 @@ def t5(directory: Path, *, spread: float = 0.2, gated: bool = True) -> Path:
         vocab_size=len(tokenizer),
         d_model=32,
         d_kv=8,
-        d_ff=48,
+        d_ff=64,
         num_layers=2,
         num_decoder_layers=2,
         num_heads=3,
