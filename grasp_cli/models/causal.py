@@ -65,9 +65,7 @@ def base_of(adapter: Path) -> Path:
 class CausalModel:
     """A causal model in a local directory, loaded on first use."""
 
-    def __init__(
-        self, path: Path, running: Running = Running(), name: str | None = None
-    ) -> None:
+    def __init__(self, path: Path, running: Running = Running(), name: str | None = None) -> None:
         self.path = path
         self.name = name or path.name  # for records and messages
         self._running = running
