@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from grasp_cli.cli import compress as options
+from grasp_cli.cli import compress_options as options
 from grasp_cli.compression.methods import METHODS
 from grasp_cli.text import SPLITTERS
 from tests.conftest import Run, lines
