@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,6 +30,11 @@ def shared(relative: str) -> Path:
     if not path.exists():
         pytest.skip(f"needs ../shared/{relative}, which is not here")
     return path
+
+
+def interruptible() -> None:
+    """For `preexec_fn`: undo an ignored SIGINT, which a background job hands on to its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def lines(text: str) -> list[dict[str, Any]]:

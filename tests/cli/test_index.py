@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import GRASP, Run
+from tests.conftest import GRASP, Run, interruptible
 
 pytestmark = pytest.mark.models
 
@@ -90,7 +90,9 @@ def test_another_directory_is_not_overwritten(grasp: Run, tmp_path: Path) -> Non
 
 def test_interrupted(tmp_path: Path) -> None:
     command = [*GRASP, "index", "-x", "here"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, cwd=tmp_path, preexec_fn=interruptible
+    ) as process:
         assert process.stdin
         process.stdin.write(JSONL.encode() + b"\n")
         process.stdin.flush()

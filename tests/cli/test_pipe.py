@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import GRASP, Run, lines
+from tests.conftest import GRASP, Run, interruptible, lines
 
 RECORD = {"id": "1", "question": "What froze?", "contexts": [{"id": "a", "text": "Ice. Snow."}]}
 LEAD = [*GRASP, "compress", "--method", "lead"]
@@ -64,7 +64,7 @@ def test_head_closes_the_pipe_quietly_with_141(tmp_path: Path) -> None:
 @pytest.mark.parametrize("busy", [True, False], ids=["working", "waiting for input"])
 def test_interrupt_is_130_without_a_traceback(tmp_path: Path, busy: bool) -> None:
     target = tmp_path / "out.jsonl"
-    process = start(*LEAD, "-o", str(target))
+    process = start(*LEAD, "-o", str(target), preexec_fn=interruptible)
     assert process.stdin and process.stderr
     process.stdin.write(many(2 if not busy else 300).encode())
     process.stdin.flush()
