@@ -1,11 +1,13 @@
 """Time grows in step with the text, whatever it is made of: no quadratic scan, no backtracking.
 
-CPU time of this process is compared for a text and one four times as long. A quadratic step makes
-it sixteen times as long; half of that is allowed.
+CPU time of this process is compared for a text and one sixteen times as long. A quadratic step
+makes it 256 times as long; a quarter of that is allowed, so that a noisy machine does not matter.
+The collector is off meanwhile: how long it takes depends on what other tests have left behind.
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +16,8 @@ import pytest
 
 from grasp_cli.text import segment, split_sentences
 
-CHARACTERS = 40_000
-FACTOR = 4
+CHARACTERS = 10_000
+FACTOR = 16
 SLACK_SECONDS = 0.1
 
 PARTS = [
@@ -80,10 +82,14 @@ PARTS = [
 def seconds(work: Callable[[str], Any], text: str) -> float:
     """The smaller CPU time of two runs."""
     taken = []
-    for _ in range(2):
-        started = time.process_time()
-        work(text)
-        taken.append(time.process_time() - started)
+    gc.disable()
+    try:
+        for _ in range(2):
+            started = time.process_time()
+            work(text)
+            taken.append(time.process_time() - started)
+    finally:
+        gc.enable()
     return min(taken)
 
 
@@ -91,7 +97,7 @@ def seconds(work: Callable[[str], Any], text: str) -> float:
 def test_time_grows_in_step(part: str) -> None:
     text = part * (CHARACTERS // len(part))
     for work in (segment, split_sentences):
-        assert seconds(work, text * FACTOR) < 2 * FACTOR * seconds(work, text) + SLACK_SECONDS
+        assert seconds(work, text * FACTOR) < 4 * FACTOR * seconds(work, text) + SLACK_SECONDS
 
 
 @pytest.mark.parametrize("splitter", ["punkt", "nupunkt"])
@@ -99,12 +105,12 @@ def test_time_grows_in_step(part: str) -> None:
 def test_time_of_the_punkt_engines_grows_in_step(splitter: str, part: str) -> None:
     if splitter == "nupunkt":
         pytest.importorskip("nupunkt")
-    text = part * (CHARACTERS // 4 // len(part))
+    text = part * (CHARACTERS // 2 // len(part))
 
     def work(text: str) -> None:
         split_sentences(text, splitter)
 
-    assert seconds(work, text * FACTOR) < 2 * FACTOR * seconds(work, text) + SLACK_SECONDS
+    assert seconds(work, text * FACTOR) < 4 * FACTOR * seconds(work, text) + SLACK_SECONDS
 
 
 @pytest.mark.parametrize("part", ["a", ".", "(", "`", "[", " ", "\n-", "| "])
