@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from grasp_cli.models.batches import batches
 from grasp_cli.models.encoder import even_windows
+from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
@@ -73,9 +74,7 @@ class CrossEncoder:
     @cached_property
     def max_length(self) -> int:
         """The positions of the model, special tokens included."""
-        positions = int(self._model.config.max_position_embeddings)
-        offset = self._model.config.model_type in ("roberta", "xlm-roberta", "mpnet")
-        return positions - 2 if offset else positions
+        return usable_positions(self._model.config)
 
     def load(self) -> None:
         """Load the weights."""
