@@ -69,10 +69,10 @@ def benchmarks() -> list[Entry]:
     return [*_measured(classifier, passages()), *_measured(classifier, document())]
 
 
-def passages() -> Work:
-    """All sentences of the ten passages of each question."""
+def passages(every: int = EVERY) -> Work:
+    """All sentences of the ten passages of each question, every so many questions."""
     tasks = []
-    for item in json.loads(HOTPOTQA.read_text())[:QUESTIONS:EVERY]:
+    for item in json.loads(HOTPOTQA.read_text())[:QUESTIONS:every]:
         contexts = [
             {"id": title, "title": title, "text": "".join(sentences)}
             for title, sentences in item["context"]
@@ -100,42 +100,42 @@ def _sentences(task: Task) -> list[Unit]:
 
 
 def _measured(classifier: CausalClassifier, work: Work) -> Iterator[Entry]:
-    with _watched(classifier) as seen:
+    with watched(classifier) as seen:
         scores, seconds = _timed(lambda: classifier.score(work.tasks, work.units))
     prompts, found = seen.prompts, seen.scores
     tokens = sum(map(len, prompts))
     bound = tokens / seen.tokens
     label = f"exit, {work.name}"
-    yield _entry(f"{label}: sentences", sum(map(len, scores)), "")
-    yield _entry(f"{label}: sentences per CPU second", len(prompts) / seconds, "/s")
-    yield _entry(f"{label}: tokens through the model", seen.tokens, "tokens")
-    yield _entry(f"{label}: tokens of all prompts", tokens, "tokens")
-    yield _entry(f"{label}: ratio of tokens saved", bound, "x")
+    yield entry(f"{label}: sentences", sum(map(len, scores)), "")
+    yield entry(f"{label}: sentences per CPU second", len(prompts) / seconds, "/s")
+    yield entry(f"{label}: tokens through the model", seen.tokens, "tokens")
+    yield entry(f"{label}: tokens of all prompts", tokens, "tokens")
+    yield entry(f"{label}: ratio of tokens saved", bound, "x")
     chosen = range(0, len(prompts), max(1, len(prompts) // work.sample))[: work.sample]
     sample = [prompts[place] for place in chosen]
     plain_scores: list[float] = []
     for plain in (
         Plain("one by one, full logits", _one_by_one, work.target),
         Plain("left-padded pairs, full logits", _pairs, work.target),
-        Plain("one by one, last logits", _last_logits, SHARE_OF_BOUND * bound),
+        Plain("one by one, last logits", last_logits, SHARE_OF_BOUND * bound),
     ):
         answers = [classifier.model.token(word) for word in ("Yes", "No")]
         values, spent = _timed(lambda: plain.run(classifier.model.network, sample, answers))  # noqa: B023
         plain_scores = plain_scores or values
         rate = sum(map(len, sample)) / spent
-        yield _entry(f"{label}: {plain.name}", len(prompts) / (tokens / rate), "/s")
+        yield entry(f"{label}: {plain.name}", len(prompts) / (tokens / rate), "/s")
         ratio = tokens / rate / seconds
-        yield _entry(f"{label}: speed against {plain.name}", ratio, "x", plain.target)
+        yield entry(f"{label}: speed against {plain.name}", ratio, "x", plain.target)
     outside = 1 - seen.seconds / seconds
-    yield _entry(f"{label}: time outside the model", 100 * outside, "%", 10.0, least=False)
+    yield entry(f"{label}: time outside the model", 100 * outside, "%", 10.0, least=False)
     together = [found[place] for place in chosen]
     apart = [abs(one - other) for one, other in zip(plain_scores, together, strict=True)]
-    yield _entry(f"{label}: largest difference of a score", max(apart), "", BAND, least=False)
+    yield entry(f"{label}: largest difference of a score", max(apart), "", BAND, least=False)
     near = [abs(score - 0.5) <= BAND for score in plain_scores]
     pairs = zip(plain_scores, together, near, strict=True)
     other = sum((one >= 0.5) != (two >= 0.5) for one, two, close in pairs if not close)
-    yield _entry(f"{label}: other decisions outside that band", other, "", 0, least=False)
-    yield _entry(f"{label}: scores within 0.03 of 0.5", 100 * sum(near) / len(near), "%")
+    yield entry(f"{label}: other decisions outside that band", other, "", 0, least=False)
+    yield entry(f"{label}: scores within 0.03 of 0.5", 100 * sum(near) / len(near), "%")
 
 
 class _Seen:
@@ -149,7 +149,7 @@ class _Seen:
 
 
 @contextmanager
-def _watched(classifier: CausalClassifier) -> Iterator[_Seen]:
+def watched(classifier: CausalClassifier) -> Iterator[_Seen]:
     seen = _Seen()
     scorer, run, judge = classifier._scorer, classifier._scorer._run, classifier._probabilities
 
@@ -184,7 +184,7 @@ def _one_by_one(model: Any, prompts: list[list[int]], answers: list[int]) -> lis
     return [_yes(_logits(model, [prompt])[0, -1, answers]) for prompt in prompts]
 
 
-def _last_logits(model: Any, prompts: list[list[int]], answers: list[int]) -> list[float]:
+def last_logits(model: Any, prompts: list[list[int]], answers: list[int]) -> list[float]:
     return [_yes(_logits(model, [p], logits_to_keep=1)[0, -1, answers]) for p in prompts]
 
 
@@ -212,7 +212,7 @@ def _yes(logits: Any) -> float:
     return float(torch_runtime().softmax(logits.double(), 0)[0])
 
 
-def _entry(
+def entry(
     name: str, value: float, unit: str, target: float | None = None, *, least: bool = True
 ) -> Entry:
     holds = None if target is None else (value >= target if least else value <= target)
