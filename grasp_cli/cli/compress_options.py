@@ -167,7 +167,11 @@ Tokenizer = Annotated[
 SplitterOption = Annotated[Splitter, typer.Option(help="How text is cut into sentences.")]
 DtypeOption = Annotated[Dtype, typer.Option(help="Number format of the models.")]
 Device = Annotated[
-    str, typer.Option(help="Where a causal classifier runs: auto, cpu, cuda, cuda:N or mps.")
+    str,
+    typer.Option(
+        help="Where the larger models (causal, T5, cross-encoder) run: auto, cpu, cuda, cuda:N "
+        "or mps."
+    ),
 ]
 QuantizeOption = Annotated[
     Quantize,
@@ -181,7 +185,8 @@ MaxInputTokens = Annotated[
     typer.Option(
         min=64,
         show_default="what the model can hold",
-        help="Longest input of a causal classifier; longer contexts are cut around the unit.",
+        help="Longest input of a causal classifier; longer contexts are cut around the unit. "
+        "Method attention reads windows of this size (2048 where not given).",
     ),
 ]
 VerifyPrefix = Annotated[

@@ -33,8 +33,8 @@ _SEED = 0  # of the choice of units that are verified
 class CausalClassifier:
     """Scores units with a causal model, each document read once for all of its units.
 
-    `cut_tokens` holds, for each task of the last call, how many tokens were cut from contexts
-    that were too long for the model.
+    `cut_tokens` holds, for each task of the last call, how many tokens were cut from inputs that
+    were too long for the model: from their contexts, and from units too long by themselves.
     """
 
     name = "causal"
@@ -181,20 +181,26 @@ class CausalClassifier:
             if over > 0 and room:  # tokens at the seams
                 yield from self._windowed(question, text, ends, own, max(0, room - over))
                 continue
-            if over > 0:
-                prompts = [self._shortened(question, one.unit) for one in own]
             shown = sum(start < place <= end for place in ends)
-            yield _Group([one.place for one in own], prompts, (len(ends) - shown) * len(own))
+            cut = (len(ends) - shown) * len(own)
+            if over > 0:
+                shortened = [self._shortened(question, one.unit) for one in own]
+                prompts = [tokens for tokens, _ in shortened]
+                cut += sum(lost for _, lost in shortened)
+            yield _Group([one.place for one in own], prompts, cut)
 
-    def _shortened(self, question: str, unit: str) -> Tokens:
-        """Without context and with only the beginning of a unit that is too long by itself."""
+    def _shortened(self, question: str, unit: str) -> tuple[Tokens, int]:
+        """Without context, and with only the beginning of a unit that is too long by itself.
+
+        Returns the prompt and how many tokens the unit lost.
+        """
         ends, tokens = self._ends(unit), self._tokens([prompt(question, "", unit)])[0]
         keep = len(ends)
         while self.limit and len(tokens) > self.limit and keep > 0:
             keep = max(0, keep - (len(tokens) - self.limit))
             text = unit[: ends[keep - 1]] if keep else ""
             tokens = self._tokens([prompt(question, "", text)])[0]
-        return tokens
+        return tokens, len(ends) - keep
 
     def _ends(self, text: str) -> list[int]:
         """Where each token of `text` ends, in characters."""
@@ -224,7 +230,7 @@ class _Group(NamedTuple):
 
     places: list[int]
     prompts: list[Tokens]
-    cut: int  # tokens of the context that they do without
+    cut: int  # tokens of context and units that they do without
 
 
 def _slices(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -29,7 +29,7 @@ class SpanClassifier(Protocol):
     """Scores evidence units of a window of tasks."""
 
     name: str
-    cut_tokens: list[int]  # per task of the last call: tokens cut from contexts that were too long
+    cut_tokens: list[int]  # per task of the last call: tokens cut from inputs that were too long
 
     def load(self) -> None:
         """Load the model."""

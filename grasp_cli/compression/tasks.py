@@ -94,7 +94,7 @@ class Selection:
     after_coarse: int | None = None  # sentences that the coarse filter let through
     judged: bool = False  # whether a classifier scored the units
     borderline: int = 0  # units so near the threshold that rounding could decide
-    context_cut: int = 0  # tokens that the classifier's contexts lost for being too long
+    context_cut: int = 0  # tokens that the classifier's inputs lost for being too long
     coarse: Sequence[npt.NDArray[np.float64]] | None = None  # scores: per passage, (sentences,)
     survivors: Sequence[Sequence[int]] | None = None  # per passage, what the filter let through
     rescued: Sequence[int] = ()  # numbers of kept units that passed only on a second hop

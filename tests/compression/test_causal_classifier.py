@@ -193,6 +193,10 @@ def test_a_unit_too_long_by_itself_is_cut_and_the_question_stays(tmp_path: Path)
     assert text.endswith('"Yes" or "No".<end_of_turn>\n<start_of_turn>model\n')
     (scores,) = made.score([task], [[Unit(0, (0,))]])
     assert 0 < scores[0] < 1
+    given, kept_part = task.passages[0].text, text.partition("Sentence:\n")[2].partition("\n")[0]
+    unit = task.passages[0].sentence(0)  # a token is a byte here
+    assert unit.startswith(kept_part)
+    assert made.cut_tokens == [len(given) + len(unit) - len(kept_part)]
 
 
 def test_a_question_without_room_is_refused(tmp_path: Path) -> None:
