@@ -14,6 +14,7 @@ from grasp_cli.models import shared_prefix
 from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.models.shared_prefix import Limits, PrefixScorer, common_prefix, score_last
 from grasp_cli.pipe.errors import ProcessingError
+from tests.models.alive import alive
 from tests.models.tiny_causal import FAMILIES, kept, naive_logits
 
 ANSWERS = [262, 263]
@@ -141,6 +142,38 @@ def test_little_memory_means_small_chunks() -> None:
         calls.append(max(seen))
     assert calls[0] == 12
     assert calls[1] < 12
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_long_prefix_is_copied_for_no_more_rows_than_fit(family: str) -> None:
+    model = kept(family)
+    group = prompts(2000, [20] * 100)
+    room = 6 << 20
+    peak, cache, most_rows = allocated(model, group, memory=room)
+    assert peak <= cache + room
+    assert most_rows > 1
+    assert allocated(model, group, memory=1 << 40)[0] > cache + 2 * room  # all rows at once
+
+
+def allocated(model: Any, group: Prompts, *, memory: int) -> tuple[int, int, int]:
+    """Bytes of tensors at the peak and of the prefix's cache, and rows of the widest pass."""
+    scorer = PrefixScorer(model, rows(model), batch_tokens=1 << 20, memory=memory)
+    prefill, run = scorer._prefill, scorer._run
+    caches, seen = [], []
+
+    def prefilled(prefixes: Prompts) -> Any:
+        held = prefill(prefixes)
+        caches.append(sum(layer.keys.nbytes + layer.values.nbytes for layer in held.cache.layers))
+        return held
+
+    def counted(**inputs: Any) -> Any:
+        seen.append(len(inputs["input_ids"]))
+        return run(**inputs)
+
+    scorer._prefill, scorer._run = prefilled, counted  # type: ignore[method-assign]
+    with alive() as found:
+        scorer.score([group])
+    return found.peak, caches[0], max(seen)
 
 
 def test_values_that_are_not_finite_are_refused() -> None:
