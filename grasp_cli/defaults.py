@@ -103,6 +103,10 @@ class EvaluateDefaults:
 
     format: str = "table"
     window: int = 256
+    cutoffs: tuple[int, ...] = (5, 20)  # of recall and hit rate
+    level: float = 0.95  # of bootstrap intervals
+    resamples: int = 10_000
+    seed: int = 0
 
 
 TEXT = TextDefaults()

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grasp_cli.formats.base import field, question_id
+from grasp_cli.formats.qrels import read_qrels
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sources import read_documents, read_lines
 
-Judgements = dict[str, dict[str, int]]  # query id -> document id -> grade
 _UNJUDGED = "queries have no relevance judgement: left out"
 _NO_QUERY = "judged queries are not among the queries: left out"
 
@@ -31,7 +31,7 @@ class BEIR:
     def records(self, path: Path) -> Iterator[Record]:
         """Judged queries, in the order of `queries.jsonl`; all queries where nothing is judged."""
         folder, tables = _parts(path)
-        judgements = _read_judgements(tables)
+        judgements = read_qrels(tables)
         queries = _member(folder, "queries.jsonl")
         found = 0
         for number, line in read_lines(queries):
@@ -79,21 +79,3 @@ def _member(folder: Path, name: str) -> Path:
         if candidate.is_file():
             return candidate
     raise DataError(f"{folder}: there is no {name} or {name}.gz; is this a BEIR folder?")
-
-
-def _read_judgements(tables: list[Path]) -> Judgements:
-    judgements: Judgements = {}
-    for table in tables:
-        for position, (number, line) in enumerate(read_lines(table)):
-            columns = line.decode("utf-8", "replace").split("\t")
-            if position == 0 and columns[-1].strip() == "score":
-                continue
-            try:
-                query, document, grade = columns
-                judgements.setdefault(query, {})[document] = int(grade)
-            except ValueError:
-                raise DataError(
-                    f"{table}:{number}: expected query id, document id and a whole number, "
-                    f"separated by tabs: {line[:60].decode('utf-8', 'replace')}"
-                ) from None
-    return judgements

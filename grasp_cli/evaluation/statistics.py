@@ -1,0 +1,67 @@
+"""How far a mean may be off: bootstrap intervals (Efron 1979), by percentile."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from grasp_cli.defaults import EVALUATE
+
+Floats = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 20  # entries drawn at once: memory does not grow with questions or resamples
+
+
+def mean_intervals(
+    values: npt.ArrayLike,
+    *,
+    level: float = EVALUATE.level,
+    resamples: int = EVALUATE.resamples,
+    seed: int = EVALUATE.seed,
+) -> Floats:
+    """Intervals of the means of `values`, shape (n, m): n questions, m metrics; gives (m, 2).
+
+    Each resample draws n questions with replacement, the same ones for all metrics; the interval
+    runs between the quantiles (1 ± level) / 2 of its means. The same seed gives the same
+    interval. Raises `ValueError` where there is no question.
+    """
+    matrix = np.asarray(values, np.float64)
+    if matrix.ndim != 2 or not len(matrix):
+        raise ValueError(f"values of shape (n, m) with n > 0 are needed, not {matrix.shape}")
+    means = _resampled_means(matrix, resamples, np.random.default_rng(seed))
+    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    return np.stack([low, high], axis=1)
+
+
+def mean_interval(
+    values: npt.ArrayLike,
+    *,
+    level: float = EVALUATE.level,
+    resamples: int = EVALUATE.resamples,
+    seed: int = EVALUATE.seed,
+) -> tuple[float, float]:
+    """The interval of the mean of one metric's `values`, shape (n,).
+
+    Of two systems, give the differences question by question: where the interval leaves out 0,
+    the difference is more than chance.
+    """
+    column = np.asarray(values, np.float64)[:, None]
+    [(low, high)] = mean_intervals(column, level=level, resamples=resamples, seed=seed)
+    return float(low), float(high)
+
+
+def _resampled_means(matrix: Floats, resamples: int, random: np.random.Generator) -> Floats:
+    """Means of each resample, shape (resamples, m).
+
+    How often a question is drawn is its weight, so that one matrix product gives all means.
+    """
+    count = len(matrix)
+    means = np.empty((resamples, matrix.shape[1]))
+    step = max(1, _BLOCK // count)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        drawn = random.integers(count, size=(rows, count))
+        drawn += np.arange(rows)[:, None] * count
+        weights = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
+        means[start : start + rows] = weights @ matrix / count
+    return means
