@@ -21,10 +21,15 @@ class IndexDefaults:
 
     directory: str = "grasp_index"
     passage_words: int = 150
+    passage_overlap: int = 0  # sentences
     index_title: bool = True
     bm25_k1: float = 1.5
     bm25_b: float = 0.75
     stop_words: str = "none"
+    stem: str = "none"
+    dtype: str = "auto"  # of the encoder
+    dense_dtype: str = "float32"  # of the stored vectors
+    ann: str = "none"
     window: int = 1024
 
 
@@ -34,8 +39,10 @@ class RetrieveDefaults:
 
     top_k: int = 5
     rrf_k: int = 10
-    depth: int = 100  # the pool that is fused is max(depth, 10 k)
+    depth: int = 100  # the pool that is fused is max(depth, 10 k) where nothing else is asked for
     mode: str = "hybrid"
+    fusion: str = "rrf"
+    fusion_weight: float = 0.5  # of the dense scores, where fusion is "weighted"
     window: int = 64
 
 
@@ -109,6 +116,29 @@ class EvaluateDefaults:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class TrainEvidenceDefaults:
+    """`grasp train evidence`."""
+
+    epochs: int = 3
+    batch_tokens: int = 4500  # of a step, about 32 passages
+    encoder_rate: float = 1.5e-4
+    head_rate: float = 1e-3
+    warm_up: float = 0.06  # share of the steps
+    weight_decay: float = 0.01
+    positive_weight: float = 3.0  # of a gold sentence in the loss
+    rank_weight: float = 0.2  # of the softmax over a question's sentences
+    unit_weight: float = 0.3  # of units of several sentences
+    negatives: int = 2  # passages of other records beside one of its own
+    records_per_epoch: int = 0  # most of one file, drawn anew; 0 takes all
+    held_back: float = 0.15  # share of each file that is not trained on
+    evaluations: int = 3  # per epoch
+    patience: int = 4  # evaluations without a better one; 0 never stops early
+    checkpoint_steps: int = 100
+    seed: int = 0
+    dtype: str = "auto"
+
+
 TEXT = TextDefaults()
 INDEX = IndexDefaults()
 RETRIEVE = RetrieveDefaults()
@@ -116,6 +146,7 @@ COMPRESS = CompressDefaults()
 CAUSAL = CausalDefaults()
 ANSWER = AnswerDefaults()
 EVALUATE = EvaluateDefaults()
+TRAIN_EVIDENCE = TrainEvidenceDefaults()
 
 PROFILE = "embedded"
 SCORE_DECIMALS = 4  # scores are rounded to this before any decision and on output
