@@ -149,12 +149,13 @@ class PrefixScorer:
 
     def _prefilled(self, groups: list[_Group]) -> _Held | None:
         """The prefixes' keys and values; None where memory ran out and several can be split."""
-        out_of_memory = _out_of_memory()
         while True:
             try:
                 return self._prefill([group.prefix for group in groups])
-            except out_of_memory:
-                pass  # handled below, where the failed pass holds no tensors any more
+            except (RuntimeError, MemoryError) as problem:
+                if not _out_of_memory(problem):
+                    raise
+            # Here the failed pass holds no tensors any more.
             _release()
             if len(groups) > 1:
                 return None
@@ -201,10 +202,11 @@ class PrefixScorer:
 
     def _chunk(self, items: list[_Item], held: _Held | None, results: list[Any]) -> None:
         """One pass over suffixes; two of half the size where memory runs out."""
-        out_of_memory = _out_of_memory()
         try:
             scores = self._suffixes(items, held)
-        except out_of_memory:
+        except (RuntimeError, MemoryError) as problem:
+            if not _out_of_memory(problem):
+                raise
             scores = None
         if scores is None:
             _release()
@@ -353,8 +355,11 @@ def _cache_argument(base: Any) -> str:
     return "cache" if "cache" in known else "past_key_values"
 
 
-def _out_of_memory() -> tuple[type[BaseException], ...]:
-    return (torch_runtime().OutOfMemoryError, MemoryError)
+def _out_of_memory(problem: Exception) -> bool:
+    """Whether memory ran out. Only CUDA has a type for it; CPU and MPS have only their words."""
+    known = (torch_runtime().OutOfMemoryError, MemoryError)
+    words = ("can't allocate memory", "out of memory")
+    return isinstance(problem, known) or any(text in str(problem) for text in words)
 
 
 def _release() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -88,12 +89,25 @@ def test_scoring_again_gives_the_same() -> None:
     assert all(bool((one == other).all()) for one, other in zip(first, second, strict=True))
 
 
+def on_cuda() -> None:
+    raise torch_runtime().OutOfMemoryError("simulated")
+
+
+def on_cpu() -> None:
+    torch_runtime().empty(1 << 60, dtype=torch_runtime().uint8)
+
+
+def on_mps() -> None:
+    raise RuntimeError("MPS backend out of memory (MPS allocated: 1 GB)")
+
+
 class Limited:
     """A base model that runs out of memory on more than `most` tokens at once."""
 
-    def __init__(self, base: Any, most: int) -> None:
+    def __init__(self, base: Any, most: int, fail: Callable[[], None]) -> None:
         self._base = base
         self._most = most
+        self._fail = fail
         self.config, self.device, self.dtype = base.config, base.device, base.dtype
         self.forward = base.forward
         self.refused = 0
@@ -101,20 +115,23 @@ class Limited:
     def __call__(self, **inputs: Any) -> Any:
         if inputs["input_ids"].numel() > self._most:
             self.refused += 1
-            raise torch_runtime().OutOfMemoryError("simulated")
+            self._fail()
         return self._base(**inputs)
 
 
-def limited(model: Any, most: int) -> tuple[PrefixScorer, Limited]:
+def limited(
+    model: Any, most: int, fail: Callable[[], None] = on_cuda
+) -> tuple[PrefixScorer, Limited]:
     scorer = PrefixScorer(model, rows(model))
-    base = Limited(model.base_model, most)
+    base = Limited(model.base_model, most, fail)
     scorer._base = base
     return scorer, base
 
 
-def test_out_of_memory_is_survived() -> None:
+@pytest.mark.parametrize("fail", [on_cuda, on_cpu, on_mps])
+def test_out_of_memory_is_survived(fail: Callable[[], None]) -> None:
     model = kept("gemma3")
-    scorer, base = limited(model, 80)
+    scorer, base = limited(model, 80, fail)
     found = scorer.score(GROUPS)
     assert base.refused > 0
     assert all(
@@ -126,6 +143,17 @@ def test_out_of_memory_on_a_single_prompt_is_an_error() -> None:
     scorer, _ = limited(kept("llama"), 30)
     with pytest.raises(ProcessingError, match="out of memory"):
         scorer.score([prompts(10, [45])])
+
+
+def test_another_failure_is_not_taken_for_it() -> None:
+    def fail() -> None:
+        raise RuntimeError("the sizes do not fit")
+
+    for group in (prompts(10, [45]), prompts(100, [20, 20])):  # plain, and on a prefix
+        scorer, base = limited(kept("llama"), 30, fail)
+        with pytest.raises(RuntimeError, match="do not fit"):
+            scorer.score([group])
+        assert base.refused == 1
 
 
 def test_little_memory_means_small_chunks() -> None:
