@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +119,7 @@ def _cross_encoder(options: CompressDefaults, models: Models, encoders: Encoders
     from grasp_cli.compression.exit import Exit
     from grasp_cli.models.cross_encoder import CrossEncoder
 
-    placement = models.placement()
+    placement = _said(models, models.classifier)
     model = CrossEncoder(
         find(models.classifier),
         threads=models.threads,
@@ -145,7 +146,7 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     if is_seq2seq(path):
         from grasp_cli.compression.cross_attention import CrossAttention
 
-        placement = models.placement()
+        placement = _said(models, models.coarse)
         model = Seq2Seq(
             path, threads=models.threads, dtype=placement.dtype, device=placement.device
         )
@@ -153,6 +154,14 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     from grasp_cli.compression.token_relevance import TokenRelevance
 
     return TokenRelevance(encoders.get(models.coarse), options)
+
+
+def _said(models: Models, name: str) -> Placement:
+    """Where the model runs; said on stderr, as a causal model says it of itself."""
+    placement = models.placement()
+    if not models.quiet:
+        sys.stderr.write(f"grasp: {Path(name).name} on {placement}\n")
+    return placement
 
 
 def number_format(options: CompressDefaults, models: Models) -> str:

@@ -61,6 +61,7 @@ def test_the_paper_profile_runs_on_models_by_path(grasp: Run, paper: dict[str, P
                  "--device", "cpu", "--explain", stdin=STDIN)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("gemma on cpu, float32") == 1
+    assert done.stderr.count("t5 on cpu, float32 (device as asked; float32 as asked)") == 1
     for out in checked(done.stdout):
         said = out["compression"]
         assert said["profile"] == "paper" and said["tokenizer"] == "gemma"
@@ -76,7 +77,9 @@ def test_without_the_fine_step_only_the_coarse_filter_is_needed(
     coarse = str(paper["--coarse-model"])
     args = ["--profile", "paper", "--coarse-model", coarse, "--tokenizer", coarse]
     alone = grasp("compress", "--no-fine", *args, HF_HOME="nowhere", stdin=STDIN)
-    method = grasp("compress", "--method", "quitox", *args, HF_HOME="nowhere", stdin=STDIN)
+    method = grasp("compress", "--method", "quitox", *args, "--quiet", HF_HOME="nowhere",
+                   stdin=STDIN)  # fmt: skip
+    assert method.stderr == ""
     assert alone.returncode == method.returncode == 0, alone.stderr + method.stderr
     contexts = [[out["context"] for out in checked(done.stdout)] for done in (alone, method)]
     assert contexts[0] == contexts[1]
