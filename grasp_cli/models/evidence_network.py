@@ -1,0 +1,177 @@
+"""An encoder that reads question and passage together, and a head that scores evidence.
+
+The input is `[CLS] question [SEP] title: passage [SEP]` (segments 0 and 1). The token states of
+each sentence are averaged, and a head of two layers turns the mean of a unit beside the passage's
+own state ([CLS]) into one logit. One pass reads a passage for all of its units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grasp_cli.models.positions import usable_positions
+from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+
+HIDDEN = 256  # of the head
+STEP = 8  # padded lengths are multiples of this
+
+
+class Window(NamedTuple):
+    """One input: a question and as many whole sentences of a passage as fit."""
+
+    ids: list[int]
+    second: int  # where the second segment begins
+    spans: list[tuple[int, int, int]]  # (sentence, start, end): token ranges in `ids`
+
+
+class EvidenceNetwork:
+    """Encoder and head. Usable for scoring (`torch.inference_mode`) and for training."""
+
+    def __init__(self, base: Path, *, device: str = "cpu", threads: int | None = None) -> None:
+        torch = torch_runtime(threads)
+        transformers = quiet_transformers()
+        self.base = base
+        self.device = device
+        self.encoder = transformers.AutoModel.from_pretrained(
+            base,
+            local_files_only=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            attn_implementation="sdpa",
+        )
+        if getattr(self.encoder, "pooler", None) is not None:
+            self.encoder.pooler = None  # not read
+        width = self.encoder.config.hidden_size
+        self.head = torch.nn.Sequential(
+            torch.nn.Linear(2 * width, HIDDEN), torch.nn.GELU(), torch.nn.Linear(HIDDEN, 1)
+        )
+        self.encoder.to(device).eval()
+        self.head.to(device).eval()
+
+    def on(self, device: str) -> None:
+        """Move to another device."""
+        self.device = device
+        self.encoder.to(device)
+        self.head.to(device)
+
+    def to(self, dtype: str) -> None:
+        """Compute the encoder in another number format; the head stays in float32."""
+        self.encoder.to(getattr(torch_runtime(), dtype))
+
+    @property
+    def width(self) -> int:
+        """The length of a state."""
+        return int(self.encoder.config.hidden_size)
+
+    @property
+    def positions(self) -> int:
+        """Most tokens of an input, special ones included."""
+        return usable_positions(self.encoder.config)
+
+    @cached_property
+    def segments(self) -> bool:
+        """Whether the encoder tells question and passage apart by segment."""
+        return getattr(self.encoder.config, "type_vocab_size", 0) > 1
+
+    def states(self, windows: Sequence[Window]) -> tuple[Any, Any]:
+        """The states of sentences and passages, in one batch.
+
+        Parameters
+        ----------
+        windows
+            Inputs of one batch; they are padded to the longest.
+
+        Returns
+        -------
+        tuple of torch.Tensor
+            Mean token states of all spans of all windows in order, shape (spans, width), and the
+            state of each window's first token, shape (windows, width); both float32.
+        """
+        torch = torch_runtime()
+        length = -(-max(len(window.ids) for window in windows) // STEP) * STEP
+        shape = (len(windows), length)
+        ids, kinds, mask = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
+        rows = sum(len(window.spans) for window in windows)
+        owners = torch.full(shape, rows, dtype=torch.long)  # the last row takes what is no text
+        sizes = torch.ones(rows + 1)
+        row = 0
+        for number, window in enumerate(windows):
+            ids[number, : len(window.ids)] = torch.tensor(window.ids)
+            kinds[number, window.second : len(window.ids)] = 1
+            mask[number, : len(window.ids)] = 1
+            for _, start, end in window.spans:
+                owners[number, start:end] = row
+                sizes[row] = max(1, end - start)
+                row += 1
+        given = {"token_type_ids": kinds.to(self.device)} if self.segments else {}
+        hidden = self.encoder(
+            input_ids=ids.to(self.device), attention_mask=mask.to(self.device), **given
+        ).last_hidden_state.float()
+        sums = torch.zeros((rows + 1, self.width), device=self.device)
+        sums = sums.index_add(0, owners.to(self.device).view(-1), hidden.view(-1, self.width))
+        means = sums / sizes.to(self.device)[:, None]
+        return means[:rows], hidden[:, 0]
+
+    def logits(self, units: Any, passages: Any) -> Any:
+        """Logits of units, shape (units,), of their states and their passages' states."""
+        torch = torch_runtime()
+        return self.head(torch.cat([units, passages], dim=1))[:, 0]
+
+
+def windows(
+    question: list[int],
+    title: list[int],
+    passage: list[int],
+    bounds: Sequence[tuple[int, int]],
+    *,
+    special: tuple[int, int],
+    positions: int,
+) -> Iterator[Window]:
+    """Cut a passage into inputs of whole sentences that overlap by about a quarter.
+
+    Parameters
+    ----------
+    question, title, passage
+        Token ids without special tokens; question and title leave at least half of the positions.
+    bounds
+        [start, end) of each sentence in `passage`.
+    special
+        The ids of [CLS] and [SEP].
+    positions
+        Most tokens of an input.
+
+    A sentence that is longer than an input is spread over several of them.
+    """
+    cls, sep = special
+    before = [cls, *question, sep, *title]
+    room = positions - len(before) - 1
+    for start, end in _stretches(bounds, len(passage), room):
+        shift = len(before) - start
+        spans = [
+            (number, max(first, start) + shift, min(last, end) + shift)
+            for number, (first, last) in enumerate(bounds)
+            if first < end and last > start
+        ]
+        yield Window([*before, *passage[start:end], sep], len(question) + 2, spans)
+
+
+def _stretches(
+    bounds: Sequence[tuple[int, int]], tokens: int, room: int
+) -> Iterator[tuple[int, int]]:
+    """[start, end) of the windows in tokens of the passage; one window where all of it fits."""
+    if tokens <= room:
+        yield 0, tokens
+        return
+    overlap = room // 4
+    edges = sorted({start for start, _ in bounds} | {end for _, end in bounds} | {0, tokens})
+    start = 0
+    while True:
+        end = max((edge for edge in edges if start < edge <= start + room), default=start + room)
+        yield start, end
+        if end >= tokens:
+            return
+        back = [edge for edge in edges if max(start, end - overlap) <= edge <= end and edge > start]
+        start = min(back, default=end)

@@ -1,0 +1,161 @@
+"""What a training keeps on disk: safetensors and JSON, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from grasp_cli.models.evidence_network import EvidenceNetwork
+from grasp_cli.models.runtime import torch_runtime
+from grasp_cli.pipe.errors import DataError
+from grasp_cli.training.evidence_examples import Example
+from grasp_cli.training.evidence_training import Progress, Trainer, by_source, trained
+
+CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
+
+
+def fingerprint(trainer: Trainer) -> str:
+    """A hash of the settings and the data, which a checkpoint belongs to."""
+    digest = hashlib.sha256(orjson.dumps(asdict(trainer.settings), option=orjson.OPT_SORT_KEYS))
+    for examples in (trainer.training, trainer.held_back):
+        for made in examples:
+            digest.update(
+                orjson.dumps([*made.key, made.question, *(p.text for p in made.passages)])
+            )
+            for labels in made.labels:
+                digest.update(labels.tobytes())
+    return digest.hexdigest()
+
+
+def weights(network: EvidenceNetwork) -> dict[str, Any]:
+    """The trained parameters by name, float32."""
+    found = {
+        f"encoder.{name}": value.detach().float().cpu().contiguous()
+        for name, value in network.encoder.named_parameters()
+        if trained(name)
+    }
+    head = network.head.state_dict().items()
+    return found | {
+        f"head.{name}": value.detach().float().cpu().contiguous() for name, value in head
+    }
+
+
+def load_weights(network: EvidenceNetwork, values: dict[str, Any]) -> None:
+    """Put parameters of `weights` into a network."""
+    torch = torch_runtime()
+    own = {f"encoder.{name}": value for name, value in network.encoder.named_parameters()}
+    own |= {f"head.{name}": value for name, value in network.head.named_parameters()}
+    with torch.no_grad():
+        for name, value in values.items():
+            own[name].copy_(value)
+
+
+def save(trainer: Trainer, directory: Path) -> None:
+    """Write the checkpoint: weights, optimiser and progress."""
+    values = weights(trainer.network)
+    for number, (_, state) in enumerate(_states(trainer)):
+        values |= {f"optimiser.{number}.{key}": value.contiguous() for key, value in state.items()}
+    progress = orjson.dumps(asdict(trainer.progress)).decode()
+    _write(values, directory / CHECKPOINT, {"progress": progress, "of": fingerprint(trainer)})
+
+
+def keep_best(trainer: Trainer, directory: Path) -> None:
+    """Write the weights of the best evaluation so far."""
+    step = str(trainer.progress.step)
+    _write(weights(trainer.network), directory / BEST, {"step": step})
+
+
+def resume(trainer: Trainer, directory: Path) -> bool:
+    """Go back to the checkpoint in `directory`, if there is one.
+
+    Raises `DataError` where it belongs to other settings or data.
+    """
+    from safetensors import safe_open
+
+    path = directory / CHECKPOINT
+    if not path.exists():
+        return False
+    with safe_open(str(path), "pt") as file:
+        metadata = file.metadata()
+        if metadata["of"] != fingerprint(trainer):
+            raise DataError(
+                f"{path} belongs to a training with other options or data: "
+                "give another output directory, or remove that one"
+            )
+        values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    load_weights(
+        trainer.network, {k: v for k, v in values.items() if not k.startswith("optimiser.")}
+    )
+    trainer.progress = Progress(**orjson.loads(metadata["progress"]))
+    for number, (parameter, _) in enumerate(_states(trainer)):
+        found = {
+            key.split(".", 2)[2]: value.clone()
+            for key, value in values.items()
+            if key.startswith(f"optimiser.{number}.")
+        }
+        if found:
+            trainer._optimiser.state[parameter] = found
+    for _ in range(trainer.progress.step):
+        trainer._schedule.step()
+    return True
+
+
+def load_best(network: EvidenceNetwork, directory: Path) -> None:
+    """Put the best weights into a network."""
+    from safetensors.torch import load_file
+
+    load_weights(network, load_file(str(directory / BEST)))
+
+
+def log(entry: dict[str, Any], directory: Path) -> None:
+    """Add a line to the training's log."""
+    with open(directory / LOG, "ab") as stream:
+        stream.write(orjson.dumps(entry) + b"\n")
+
+
+def _states(trainer: Trainer) -> Sequence[tuple[Any, dict[str, Any]]]:
+    parameters = [p for group in trainer._optimiser.param_groups for p in group["params"]]
+    return [(parameter, trainer._optimiser.state.get(parameter, {})) for parameter in parameters]
+
+
+def _write(values: dict[str, Any], path: Path, metadata: dict[str, str]) -> None:
+    from safetensors.torch import save_file
+
+    part = path.with_name(path.name + ".part")
+    save_file(values, str(part), metadata)
+    os.replace(part, path)
+
+
+def split(
+    examples: Sequence[Example], share: float, most: int, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Training and held-back examples of each file; no gold passage is in both."""
+    import random
+
+    held: list[Example] = []
+    for source, members in by_source(examples).items():
+        count = min(most, round(share * len(members)))
+        held += random.Random(f"{seed} {source}").sample(members, count)
+    keys = {made.key for made in held}
+    seen = {text for made in held for text in _gold_texts(made)}
+    training = [
+        made
+        for made in examples
+        if made.key not in keys and not any(text in seen for text in _gold_texts(made))
+    ]
+    return training, held
+
+
+def _gold_texts(made: Example) -> list[str]:
+    some = {place for place, _ in made.some}
+    return [
+        passage.text
+        for number, (passage, labels) in enumerate(zip(made.passages, made.labels, strict=True))
+        if number in some or (labels == 1).any()
+    ]

@@ -1,0 +1,271 @@
+"""From trained weights to a model that compress can use: compressed, calibrated, described."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from grasp_cli.compression.evidence_calibration import (
+    FEATURES,
+    balanced_point,
+    expected_calibration_error,
+    fit,
+    logistic,
+    point_that_drops,
+    point_that_keeps,
+)
+from grasp_cli.compression.evidence_graph import components
+from grasp_cli.compression.evidence_head import EvidenceHead
+from grasp_cli.compression.tasks import Passage, Task, Unit
+from grasp_cli.defaults import COMPRESS, TrainEvidenceDefaults
+from grasp_cli.models.encoder import Encoder
+from grasp_cli.models.evidence_network import EvidenceNetwork
+from grasp_cli.models.evidence_weights import (
+    WEIGHTS,
+    EvidenceConfig,
+    compressed,
+    save_weights,
+    write_config,
+)
+from grasp_cli.models.locate import find, sha256_of
+from grasp_cli.training.evidence_checkpoint import weights
+from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example
+from grasp_cli.training.metrics import Quality, quality
+
+_PROJECTION_SENTENCES = 6000  # that the map to sentence embeddings is fitted on
+_RIDGE = 1e-3  # of that fit, relative to the mean variance of a state
+RECALL_KEEPS, TIGHT_DROPS = 0.97, 0.95  # of gold, of the others: the outer presets
+Floats = npt.NDArray[np.float64]
+
+
+class Agreement(NamedTuple):
+    """How far the graph is that of the base encoder's sentence embeddings."""
+
+    pairs: float  # share of neighbouring sentences on which the two agree
+    recall: float  # share of the published edges that are there
+    precision: float  # share of the edges that are published ones
+
+
+class Finished(NamedTuple):
+    """What was measured on the held-back questions while finishing."""
+
+    whole: Quality  # logits of the weights as trained
+    stored: Quality  # of the stored, compressed ones
+    calibrated: Quality  # with the record's features
+    calibration_error: float
+    edges: Agreement
+    points: dict[str, tuple[float, float]]  # preset: share of gold kept, of the others dropped
+    megabytes: float
+
+
+def finish(
+    network: EvidenceNetwork,
+    base: str,
+    training: Sequence[Example],
+    held_back: Sequence[Example],
+    directory: Path,
+    settings: TrainEvidenceDefaults,
+    say: Callable[[str], None],
+) -> Finished:
+    """Write the model's directory from a network that holds the best weights.
+
+    Parameters
+    ----------
+    network
+        With the trained weights, float32.
+    base
+        The base encoder as the model's config names it.
+    training, held_back
+        Examples, negatives included. The map to sentence embeddings is fitted on training
+        sentences; calibration, presets and the graph's threshold on held-back ones.
+    """
+    path = find(base)
+    fresh = dict(EvidenceNetwork(path).encoder.named_parameters())
+    tuned = weights(network)
+    encoder = {n.removeprefix("encoder."): v for n, v in tuned.items() if n.startswith("encoder.")}
+    head = {n.removeprefix("head."): v for n, v in tuned.items() if n.startswith("head.")}
+    save_weights(directory, compressed(fresh, encoder, None), head, np.eye(network.width))
+    config = EvidenceConfig(
+        base=base,
+        base_sha256=sha256_of([path / "model.safetensors"]),
+        weights_sha256=sha256_of([directory / WEIGHTS]),
+        features=[1.0] + [0.0] * (len(FEATURES) - 1),
+    )
+    write_config(config, directory)
+    whole = measure(EvidenceHead(directory), held_back)
+    save_weights(
+        directory, compressed(fresh, encoder, settings.rank or None), head, np.eye(network.width)
+    )
+    config = replace(config, weights_sha256=sha256_of([directory / WEIGHTS]))
+    write_config(config, directory)
+    model = EvidenceHead(directory)
+    stored = measure(model, held_back)
+    say(f"held-back AUC {whole.auc} whole, {stored.auc} stored")
+    projection = _projection(model, Encoder(path), training, settings.seed)
+    save_weights(directory, compressed(fresh, encoder, settings.rank or None), head, projection)
+    config = replace(config, weights_sha256=sha256_of([directory / WEIGHTS]))
+    write_config(config, directory)
+    model = EvidenceHead(directory)
+    threshold, agreement = _graph(model, Encoder(path), held_back)
+    config = replace(config, similarity_threshold=threshold)
+    config, error, points = _calibrated(model, held_back, config)
+    write_config(config, directory)
+    calibrated = measure(EvidenceHead(directory), held_back)
+    say(f"held-back AUC {calibrated.auc} with the features of the record")
+    size = (directory / WEIGHTS).stat().st_size / 1e6
+    return Finished(whole, stored, calibrated, error, agreement, points, round(size, 1))
+
+
+def measure(model: EvidenceHead, examples: Sequence[Example]) -> Quality:
+    """Ranking quality of single sentences."""
+    pairs = []
+    for made in examples:
+        (values,) = model.calibrated([_task(made)], [_sentences(made)])
+        pairs.append((np.concatenate(made.labels), values))
+    return quality(pairs)
+
+
+def _task(made: Example) -> Task:
+    return Task(made.question, made.passages)
+
+
+def _all(passages: Sequence[Passage]) -> list[list[int]]:
+    return [list(range(len(passage.sentences))) for passage in passages]
+
+
+def _sentences(made: Example) -> list[Unit]:
+    return [
+        Unit(passage.number, (sentence,))
+        for passage in made.passages
+        for sentence in range(len(passage.sentences))
+    ]
+
+
+def _projection(
+    model: EvidenceHead, encoder: Encoder, examples: Sequence[Example], seed: int
+) -> npt.NDArray[np.float32]:
+    """The map from states to sentence embeddings of the base, by ridge regression."""
+    chosen = random.Random(seed).sample(list(examples), len(examples))
+    states: list[Any] = []
+    texts: list[str] = []
+    for made in chosen:
+        if len(texts) >= _PROJECTION_SENTENCES:
+            break
+        for passage, read in zip(made.passages, model.states(_task(made)), strict=True):
+            states += list(read.means.mean(axis=0))
+            texts += [passage.sentence(s) for s in range(len(passage.sentences))]
+    given = np.asarray(states, np.float64)
+    wanted = encoder.embed(texts).astype(np.float64)
+    square = given.T @ given
+    ridge = _RIDGE * len(given) * np.trace(square) / len(given) / len(square)
+    found = np.linalg.solve(square + ridge * np.eye(len(square)), given.T @ wanted)
+    return found.astype(np.float32)
+
+
+def _pairs(
+    model: EvidenceHead, encoder: Encoder, examples: Sequence[Example]
+) -> tuple[Floats, Floats]:
+    """Cosines of neighbouring sentences by the model's vectors and by the base's embeddings."""
+    own, published = [], []
+    for made in examples:
+        (vectors,) = model.vectors([_task(made)], [_all(made.passages)])
+        for passage, mine in zip(made.passages, vectors, strict=True):
+            texts = [passage.sentence(s) for s in range(len(passage.sentences))]
+            theirs = encoder.embed(texts)
+            for first in range(len(texts)):
+                for second in range(
+                    first + 1, min(len(texts), first + COMPRESS.locality_window + 1)
+                ):
+                    own.append(_cosine(mine[first], mine[second]))
+                    published.append(_cosine(theirs[first], theirs[second]))
+    return np.asarray(own), np.asarray(published)
+
+
+def _cosine(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
+    return float(one @ other / max(1e-12, float(np.linalg.norm(one) * np.linalg.norm(other))))
+
+
+def _graph(
+    model: EvidenceHead, encoder: Encoder, examples: Sequence[Example]
+) -> tuple[float, Agreement]:
+    """The threshold with as many edges as the published graph, and the agreement of the two."""
+    own, published = _pairs(model, encoder, examples)
+    edges = published >= COMPRESS.similarity_threshold
+    threshold = round(float(np.quantile(own, 1 - edges.mean())), 3) if len(own) else 0.45
+    found = own >= threshold
+    both = float((found & edges).sum())
+    return threshold, Agreement(
+        round(float((found == edges).mean()), 4),
+        round(both / max(1, edges.sum()), 4),
+        round(both / max(1, found.sum()), 4),
+    )
+
+
+def graph_units(model: EvidenceHead, task: Task, threshold: float) -> list[Unit]:
+    """The evidence units of a task, without a coarse filter."""
+    (vectors,) = model.vectors([task], [_all(task.passages)])
+    units = []
+    for passage, own in zip(task.passages, vectors, strict=True):
+        own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
+        found = components(
+            list(range(len(passage.sentences))),
+            own,
+            threshold=threshold,
+            window=COMPRESS.locality_window,
+        )
+        units += [Unit(passage.number, members) for members in found]
+    return units
+
+
+def _calibrated(
+    model: EvidenceHead, examples: Sequence[Example], config: EvidenceConfig
+) -> tuple[EvidenceConfig, float, dict[str, tuple[float, float]]]:
+    """Fit the calibration and choose the operating points, both on units of the graph."""
+    rows, gold = [], []
+    for made in examples:
+        task = _task(made)
+        units = graph_units(model, task, config.similarity_threshold)
+        labels = [_label(made, unit) for unit in units]
+        (found,) = model.features([task], [units])
+        known = [i for i, label in enumerate(labels) if label is not None]
+        rows.append(found[known])
+        gold += [bool(labels[i]) for i in known]
+    features, truth = np.concatenate(rows), np.asarray(gold)
+    slopes, bias = fit(features, truth.astype(np.float64), np.ones(len(truth)))
+    logits = features @ slopes + bias
+    middle = balanced_point(logits, truth)
+    cuts = {
+        "recall": min(middle, point_that_keeps(logits, truth, RECALL_KEEPS)),
+        "balanced": middle,
+        "tight": max(middle, point_that_drops(logits, truth, TIGHT_DROPS)),
+    }
+    points = {
+        name: (
+            round(float((logits[truth] >= cut).mean()), 4),
+            round(float((logits[~truth] < cut).mean()), 4),
+        )
+        for name, cut in cuts.items()
+    }
+    settled = replace(
+        config,
+        features=[round(float(value), 5) for value in slopes],
+        bias=round(bias, 5),
+        midpoint=round(middle, 5),
+        presets={
+            name: round(float(logistic(np.asarray(cut - middle))), 4) for name, cut in cuts.items()
+        },
+    )
+    return settled, round(expected_calibration_error(logistic(logits), truth), 4), points
+
+
+def _label(made: Example, unit: Unit) -> bool | None:
+    labels = [made.labels[unit.passage][sentence] for sentence in unit.sentences]
+    if GOLD in labels:
+        return True
+    return None if UNKNOWN in labels else False
