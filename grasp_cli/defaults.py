@@ -59,6 +59,7 @@ class CompressDefaults:
     similarity_threshold: float = 0.45
     locality_window: int = 2
     fine_threshold: float = 0.5
+    preset: str = "balanced"
     hops: int = 1
     on_empty: str = "keep-best"
     lead_sentences: int = 1
@@ -132,9 +133,12 @@ class TrainEvidenceDefaults:
     negatives: int = 2  # passages of other records beside one of its own
     records_per_epoch: int = 0  # most of one file, drawn anew; 0 takes all
     held_back: float = 0.15  # share of each file that is not trained on
+    held_back_most: int = 100  # of one file
     evaluations: int = 3  # per epoch
     patience: int = 4  # evaluations without a better one; 0 never stops early
-    checkpoint_steps: int = 100
+    checkpoint_steps: int = 200
+    rank: int = 128  # of the stored differences of matrices; 0 stores them whole
+    base: str = "all-MiniLM-L6-v2"
     seed: int = 0
     dtype: str = "auto"
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,20 @@ def tables() -> str:
 
     command: Any = typer.main.get_command(app)
     parts = []
-    for verb, sub in command.commands.items():
+    for verb, sub in leaves(command):
         rows = [row(p) for p in sub.params if p.param_type_name == "option" and own(p)]
         table = "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])
         parts.append(f"**`grasp {verb}`**\n\n{table}")
     return "\n\n".join(parts)
+
+
+def leaves(group: Any) -> Iterator[tuple[str, Any]]:
+    """Commands with their names, those of groups below too."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {below}", found) for below, found in leaves(command))
+        else:
+            yield name, command
 
 
 def own(parameter: Any) -> bool:

@@ -28,6 +28,7 @@ from grasp_cli.pipe.sources import inputs_or_stdin
 
 _METHOD = given.MethodName(COMPRESS.method)
 _ON_EMPTY = given.OnEmpty(COMPRESS.on_empty)
+_PRESET = given.Preset(COMPRESS.preset)
 _BUDGET = given.Budget(COMPRESS.budget)
 _SPLITTER = given.Splitter(TEXT.splitter)
 _QUANTIZE = given.Quantize(CAUSAL.quantize)
@@ -43,9 +44,10 @@ def compress(
     coarse_ratio: given.CoarseRatio = COMPRESS.coarse_ratio,
     quitox_min_keep: given.QuitoxMinKeep = COMPRESS.quitox_min_keep,
     gaussian_sigma: given.GaussianSigma = COMPRESS.gaussian_sigma,
-    similarity_threshold: given.SimilarityThreshold = COMPRESS.similarity_threshold,
+    similarity_threshold: given.SimilarityThreshold = None,
     locality_window: given.LocalityWindow = COMPRESS.locality_window,
-    fine_threshold: given.FineThreshold = COMPRESS.fine_threshold,
+    preset: given.PresetOption = _PRESET,
+    fine_threshold: given.FineThreshold = None,
     hops: given.Hops = COMPRESS.hops,
     on_empty: given.OnEmptyOption = _ON_EMPTY,
     lead_sentences: given.LeadSentences = COMPRESS.lead_sentences,
@@ -96,9 +98,11 @@ def compress(
         build,
         needed,
         number_format,
+        settled,
     )
     from grasp_cli.compression.stage import Compress, Setting
     from grasp_cli.models.causal import tokenizer_directory
+    from grasp_cli.models.evidence_weights import encoder_of
     from grasp_cli.models.locate import find, find_all
     from grasp_cli.models.profiles import model_for
     from grasp_cli.text.tokens import TokenCounter
@@ -111,9 +115,8 @@ def compress(
         coarse_ratio=coarse_ratio,
         quitox_min_keep=quitox_min_keep,
         gaussian_sigma=gaussian_sigma,
-        similarity_threshold=similarity_threshold,
+        preset=preset.value,
         locality_window=locality_window,
-        fine_threshold=fine_threshold,
         hops=hops,
         on_empty=on_empty.value,
         lead_sentences=lead_sentences,
@@ -158,11 +161,13 @@ def compress(
     )
     counted_by = tokenizer or classifier or of_profile
     find_all([*needed(options, models), counted_by])
+    options = settled(options, models, preset.value, fine_threshold, similarity_threshold)
+    counter = encoder_of(counted_by)
     encoders = Encoders(models)
     stage = Compress(
         build(options, models, encoders),
         encoders.get(models.embedder) if redundancy else None,
-        TokenCounter(tokenizer_directory(find(counted_by)), Path(counted_by).name),
+        TokenCounter(tokenizer_directory(find(counter)), Path(counter).name),
         options,
         Setting(profile.value, number_format(options, models), splitter.value),
     )

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from grasp_cli.defaults import COMPRESS
+
 
 class MethodName(str, Enum):
     """Compression methods."""
@@ -19,6 +21,14 @@ class MethodName(str, Enum):
     attention = "attention"
     none = "none"
     lead = "lead"
+
+
+class Preset(str, Enum):
+    """Operating points of a trained classifier."""
+
+    recall = "recall"
+    balanced = "balanced"
+    tight = "tight"
 
 
 class OnEmpty(str, Enum):
@@ -81,13 +91,31 @@ QuitoxMinKeep = Annotated[
 ]
 GaussianSigma = Annotated[float, typer.Option(min=0, help="Smoothing of token scores, in tokens.")]
 SimilarityThreshold = Annotated[
-    float, typer.Option(min=-1, max=1, help="Least cosine that joins two sentences in a unit.")
+    float | None,
+    typer.Option(
+        min=-1,
+        max=1,
+        show_default=f"{COMPRESS.similarity_threshold}, or what a trained embedder states",
+        help="Least cosine that joins two sentences in a unit.",
+    ),
 ]
 LocalityWindow = Annotated[
     int, typer.Option(min=0, help="Greatest distance of two joined sentences.")
 ]
 FineThreshold = Annotated[
-    float, typer.Option(min=0, max=1, help="Least score of a unit that is kept.")
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        show_default=f"{COMPRESS.fine_threshold}, or that of the preset",
+        help="Least score of a unit that is kept.",
+    ),
+]
+PresetOption = Annotated[
+    Preset,
+    typer.Option(
+        help="Operating point of a trained classifier: keep more, balanced, or keep less."
+    ),
 ]
 Hops = Annotated[
     int,

@@ -48,9 +48,11 @@ def _add_verbs() -> None:
     from grasp_cli.cli.index import index
     from grasp_cli.cli.models import models
     from grasp_cli.cli.retrieve import retrieve
+    from grasp_cli.cli.train import train
 
     for verb in (index, retrieve, compress, answer, evaluate, explain, convert, models):
         app.command()(verb)
+    app.add_typer(train)
 
 
 _add_verbs()

@@ -207,6 +207,10 @@ class EvidenceHead:
         ]
         return [[self._known[key] for key in own] for own in keys]
 
+    def forget(self) -> None:
+        """Read again what is asked next."""
+        self._known = {}
+
     def _passes(self, asked: list[tuple[str, Passage]]) -> list[Read]:
         inputs: list[tuple[int, int, Window]] = []  # owner, part of the question, window
         results = []

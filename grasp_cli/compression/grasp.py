@@ -23,7 +23,6 @@ from grasp_cli.compression.tasks import (
     runs,
 )
 from grasp_cli.defaults import CompressDefaults
-from grasp_cli.models.encoder import Encoder
 from grasp_cli.pipe.errors import RecordError
 
 Floats = npt.NDArray[np.float64]
@@ -46,6 +45,20 @@ class CoarseFilter(Protocol):
         ...
 
 
+class SentenceVectors(Protocol):
+    """Vectors of sentences, whose cosines make the evidence graph."""
+
+    def load(self) -> None:
+        """Load the model."""
+        ...
+
+    def vectors(
+        self, tasks: Sequence[Task], survivors: Sequence[Survivors]
+    ) -> list[list[npt.NDArray[np.float32]]]:
+        """Vectors of the surviving sentences: per task, per passage, shape (sentences, d)."""
+        ...
+
+
 class Grasp:
     """Coarse filter (QUITO-X), evidence graph and span classifier (EP-EXIT)."""
 
@@ -54,13 +67,13 @@ class Grasp:
     def __init__(
         self,
         coarse: CoarseFilter | None,
-        embedder: Encoder | None,
+        graph: SentenceVectors | None,
         classifier: SpanClassifier | None,
         options: CompressDefaults,
         borderline: float,
     ) -> None:
         self.coarse = coarse if options.coarse else None
-        self.embedder = embedder if options.fine else None
+        self.graph = graph if options.fine else None
         self.classifier = classifier if options.fine else None
         self.options = options
         self.borderline = borderline  # scores this near the threshold are counted
@@ -71,8 +84,8 @@ class Grasp:
             self.coarse.load()
         if self.classifier:
             self.classifier.load()
-        if self.embedder:
-            self.embedder.embed([""])
+        if self.graph:
+            self.graph.load()
 
     def select(self, tasks: Sequence[Task]) -> Iterable[Selection | RecordError]:
         """Choose the sentences of a window of tasks."""
@@ -90,12 +103,12 @@ class Grasp:
         survivors = [
             self._survivors(task, _of(scores, number)) for number, task in enumerate(tasks)
         ]
-        if self.embedder is None or self.classifier is None:
+        if self.graph is None or self.classifier is None:
             return [
                 _survivors_as_units(task, left, _of(scores, number))
                 for number, (task, left) in enumerate(zip(tasks, survivors, strict=True))
             ]
-        units = self._units(self.embedder, tasks, survivors)
+        units = self._units(self.graph, tasks, survivors)
         judged = self._judged(self.classifier, tasks, units)
         return [
             replace(
@@ -114,32 +127,24 @@ class Grasp:
         return [quitox.kept(own, options.coarse_ratio, options.quitox_min_keep) for own in scores]
 
     def _units(
-        self, embedder: Encoder, tasks: list[Task], survivors: list[Survivors]
+        self, graph: SentenceVectors, tasks: list[Task], survivors: list[Survivors]
     ) -> list[list[Unit]]:
-        texts = [
-            passage.sentence(position)
-            for task, left in zip(tasks, survivors, strict=True)
-            for passage, positions in zip(task.passages, left, strict=True)
-            for position in positions
+        return [
+            [
+                Unit(passage, found)
+                for passage, (positions, vectors) in enumerate(zip(left, own, strict=True))
+                for found in self._components(positions, vectors)
+            ]
+            for left, own in zip(survivors, graph.vectors(tasks, survivors), strict=True)
         ]
-        vectors = embedder.embed(texts)
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        units: list[list[Unit]] = []
-        start = 0
-        for left in survivors:
-            units.append([])
-            for passage, positions in enumerate(left):
-                own = vectors[start : start + len(positions)]
-                start += len(positions)
-                units[-1] += [Unit(passage, found) for found in self._components(positions, own)]
-        return units
 
     def _components(
         self, positions: list[int], vectors: npt.NDArray[np.float32]
     ) -> list[tuple[int, ...]]:
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return components(
             positions,
-            vectors,
+            vectors / lengths,
             threshold=self.options.similarity_threshold,
             window=self.options.locality_window,
         )

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grasp_cli.compression.tasks import Method
-from grasp_cli.defaults import CAUSAL, CausalDefaults, CompressDefaults
+from grasp_cli.defaults import CAUSAL, COMPRESS, CausalDefaults, CompressDefaults
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.models.locate import find
 from grasp_cli.pipe.errors import UsageError
 
 if TYPE_CHECKING:
     from grasp_cli.compression.classifiers import SpanClassifier
-    from grasp_cli.compression.grasp import CoarseFilter
+    from grasp_cli.compression.evidence_head import EvidenceHead
+    from grasp_cli.compression.grasp import CoarseFilter, SentenceVectors
     from grasp_cli.models.causal import CausalModel
+    from grasp_cli.models.evidence_weights import EvidenceConfig
     from grasp_cli.models.placement import Placement
 
 BORDERLINE = {"float32": 0.001, "bfloat16": 0.03, "float16": 0.03}
@@ -50,10 +52,31 @@ class Encoders:
     def __init__(self, models: Models) -> None:
         self._models = models
         self._loaded: dict[Path, Encoder] = {}
+        self._evidence: dict[Path, EvidenceHead] = {}
+
+    def evidence(self, name: str) -> EvidenceHead | None:
+        """The trained evidence model called `name`, None where that is another kind of model."""
+        from grasp_cli.models.evidence_weights import is_evidence
+
+        path = find(name)
+        if not is_evidence(path):
+            return None
+        if path not in self._evidence:
+            from grasp_cli.compression.evidence_head import EvidenceHead
+
+            self._evidence[path] = EvidenceHead(
+                path, dtype=self._models.dtype, threads=self._models.threads
+            )
+        return self._evidence[path]
 
     def get(self, name: str) -> Encoder:
-        """The encoder called `name`, found (exit 3 where missing) but not yet loaded."""
-        path = find(name)
+        """The encoder called `name`, found (exit 3 where missing) but not yet loaded.
+
+        Of an evidence model it is the base.
+        """
+        from grasp_cli.models.evidence_weights import encoder_of
+
+        path = find(encoder_of(name))
         if path not in self._loaded:
             self._loaded[path] = Encoder(
                 path,
@@ -71,6 +94,43 @@ def build(options: CompressDefaults, models: Models, encoders: Encoders) -> Meth
     return METHODS[options.method](options, models, encoders)
 
 
+def settled(
+    options: CompressDefaults,
+    models: Models,
+    preset: str,
+    fine_threshold: float | None,
+    similarity_threshold: float | None,
+) -> CompressDefaults:
+    """The options with the thresholds that were not given: a trained model states its own.
+
+    Raises `UsageError` for a preset other than balanced where the classifier has none.
+    """
+    from grasp_cli.models.evidence_weights import is_evidence, read_config
+
+    def trained(name: str) -> EvidenceConfig | None:
+        return read_config(find(name)) if is_evidence(find(name)) else None
+
+    if fine_threshold is None:
+        fine_threshold = COMPRESS.fine_threshold
+        judged = options.method == "exit" or (options.method == "grasp" and options.fine)
+        own = trained(models.classifier) if judged else None
+        if own:
+            fine_threshold = own.presets[preset]
+        elif preset != COMPRESS.preset:
+            raise UsageError(
+                f"--preset {preset} needs a trained evidence classifier "
+                "(method grasp or exit): give --fine-threshold instead"
+            )
+    if similarity_threshold is None:
+        drawn = trained(models.embedder) if options.method == "grasp" and options.fine else None
+        similarity_threshold = (
+            drawn.similarity_threshold if drawn else COMPRESS.similarity_threshold
+        )
+    return replace(
+        options, fine_threshold=fine_threshold, similarity_threshold=similarity_threshold
+    )
+
+
 def needed(options: CompressDefaults, models: Models) -> list[str]:
     """The models that a run reads, by name or path."""
     roles = list(_ROLES[options.method])
@@ -86,7 +146,7 @@ def _grasp(options: CompressDefaults, models: Models, encoders: Encoders) -> Met
 
     return Grasp(
         _coarse_filter(options, models, encoders) if options.coarse else None,
-        encoders.get(models.embedder) if options.fine else None,
+        _graph(models, encoders) if options.fine else None,
         _classifier(models, encoders) if options.fine else None,
         options,
         BORDERLINE[number_format(options, models)],
@@ -142,6 +202,8 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     """QUITO-X on an encoder-decoder, its stand-in on an encoder: as the model's config says."""
     from grasp_cli.models.seq2seq import Seq2Seq, is_seq2seq
 
+    if trained := encoders.evidence(models.coarse):
+        return trained
     path = find(models.coarse)
     if is_seq2seq(path):
         from grasp_cli.compression.cross_attention import CrossAttention
@@ -164,6 +226,14 @@ def _said(models: Models, name: str) -> Placement:
     return placement
 
 
+def _graph(models: Models, encoders: Encoders) -> SentenceVectors:
+    """The evidence model's own sentence vectors, or each sentence through an encoder."""
+    from grasp_cli.compression.sentence_vectors import EncoderVectors
+
+    trained = encoders.evidence(models.embedder)
+    return trained or EncoderVectors(encoders.get(models.embedder))
+
+
 def number_format(options: CompressDefaults, models: Models) -> str:
     """The dtype of the scores that decide: the classifier's where that is a causal model."""
     from grasp_cli.models.causal import is_causal
@@ -180,7 +250,7 @@ def number_format(options: CompressDefaults, models: Models) -> str:
 
 
 def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
-    """EP-EXIT's on a causal model or an adapter of one, the cosine on an encoder."""
+    """The trained one, EP-EXIT's on a causal model or an adapter of one, or the cosine."""
     from grasp_cli.compression.classifiers import CosineClassifier
     from grasp_cli.models.causal import is_causal
 
@@ -194,7 +264,8 @@ def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
             max_input_tokens=given.max_input_tokens,
             verify=given.verify_prefix,
         )
-    return CosineClassifier(encoders.get(models.classifier))
+    trained = encoders.evidence(models.classifier)
+    return trained or CosineClassifier(encoders.get(models.classifier))
 
 
 def _causal_model(models: Models) -> CausalModel:

