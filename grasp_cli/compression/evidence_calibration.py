@@ -15,9 +15,17 @@ from grasp_cli.compression.tasks import Unit
 from grasp_cli.compression.title_links import features as link_features
 
 Floats = npt.NDArray[np.float64]
-FEATURES = ("logit", "best of record", "best of passage", "named by", "names")
+FEATURES = (
+    "logit",
+    "best of record",
+    "best of passage",
+    "named by",
+    "named by, times logit",
+    "names",
+)
 _RIDGE = 1e-3
 _STEPS = 50
+_SLACK = 1e-9  # of rounding in a share
 
 
 def record_features(
@@ -26,7 +34,7 @@ def record_features(
     sentences: Sequence[Floats],
     named: Sequence[Sequence[Sequence[int]]],
 ) -> Floats:
-    """Features of units, shape (units, 5).
+    """Features of units, shape (units, 6).
 
     Parameters
     ----------
@@ -46,6 +54,7 @@ def record_features(
             record,
             max(best[unit.passage], logit),
             inward[unit.passage],
+            inward[unit.passage] * logit,
             max((outward[unit.passage][s] for s in unit.sentences), default=0.0),
         )
         for unit, logit in zip(units, logits.tolist(), strict=True)
@@ -87,12 +96,19 @@ def balanced_point(logits: Floats, gold: npt.NDArray[np.bool_]) -> float:
 
 def point_that_keeps(logits: Floats, gold: npt.NDArray[np.bool_], share: float) -> float:
     """The highest logit at which at least `share` of gold is kept."""
-    return float(np.quantile(logits[gold], 1 - share, method="lower"))
+    values, wanted = np.unique(logits), np.sort(logits[gold])
+    kept = len(wanted) - np.searchsorted(wanted, values)
+    return float(values[kept >= share * len(wanted) - _SLACK][-1])
 
 
 def point_that_drops(logits: Floats, gold: npt.NDArray[np.bool_], share: float) -> float:
-    """The lowest logit at which at least `share` of the others is dropped."""
-    return float(np.quantile(logits[~gold], share, method="higher"))
+    """The lowest logit at which at least `share` of the others is dropped.
+
+    Infinite where even the highest does not drop so many.
+    """
+    values, others = np.unique(logits), np.sort(logits[~gold])
+    dropped = np.searchsorted(others, values)
+    return float([*values[dropped >= share * len(others) - _SLACK], np.inf][0])
 
 
 def reliability(chances: Floats, gold: npt.NDArray[np.bool_], bins: int = 10) -> list[Floats]:
