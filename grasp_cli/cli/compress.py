@@ -102,7 +102,7 @@ def compress(
     )
     from grasp_cli.compression.stage import Compress, Setting
     from grasp_cli.models.causal import tokenizer_directory
-    from grasp_cli.models.evidence_weights import encoder_of
+    from grasp_cli.models.evidence_weights import encoder_of, is_evidence
     from grasp_cli.models.locate import find, find_all
     from grasp_cli.models.profiles import model_for
     from grasp_cli.text.tokens import TokenCounter
@@ -147,9 +147,10 @@ def compress(
         quiet,
     )
     of_profile = model_for(profile.value, "classifier")
+    trained = classifier if classifier and is_evidence(find(classifier)) else None  # all from it
     models = Models(
-        coarse=coarse_model or model_for(profile.value, "coarse"),
-        embedder=embedder or model_for(profile.value, "embedder"),
+        coarse=coarse_model or trained or model_for(profile.value, "coarse"),
+        embedder=embedder or trained or model_for(profile.value, "embedder"),
         classifier=classifier or CLASSIFIERS.get(method.value) or of_profile,
         dtype=_number_format(method, dtype),
         threads=fair_threads(threads),
