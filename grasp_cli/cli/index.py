@@ -1,16 +1,20 @@
-"""`grasp index`: documents to an index directory."""
+"""`grasp index`: documents to an index directory, and what else is done with one."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from enum import Enum
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from grasp_cli.cli import index_options as given
 from grasp_cli.cli.options import (
     DEFAULT_INDEX,
     DEFAULT_PROFILE,
@@ -27,67 +31,48 @@ from grasp_cli.cli.options import (
     Threads,
     bad_line_handler,
     fair_threads,
+    is_terminal,
     refuse_empty,
     stderr_is_terminal,
 )
 from grasp_cli.defaults import INDEX
-from grasp_cli.pipe.sources import inputs_or_stdin, read_documents
+from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.sources import inputs_or_stdin, read_documents, read_lines
 
 if TYPE_CHECKING:
-    from grasp_cli.retrieval.writer import Progress
+    from grasp_cli.retrieval.assemble import Progress
+    from grasp_cli.retrieval.model import LateEncoder
+    from grasp_cli.retrieval.settings import Settings
+    from grasp_cli.retrieval.store import Index, Manifest
+    from grasp_cli.retrieval.writer import Built
 
-
-class Bm25(str, Enum):
-    """Which BM25."""
-
-    lucene = "lucene"
-    okapi = "okapi"
-
-
-class StopWords(str, Enum):
-    """Which words BM25 leaves out."""
-
-    none = "none"
-    english = "english"
-
-
-PassageWords = Annotated[
-    int,
-    typer.Option(min=0, help="Cut longer documents into passages of whole sentences (0: never)."),
-]
-IndexTitle = Annotated[
-    bool, typer.Option("--index-title/--no-index-title", help="Search in titles, too.")
-]
-Bm25Option = Annotated[
-    Bm25 | None,
-    typer.Option(
-        "--bm25",
-        show_default=False,
-        help="lucene: word weights never negative (profile embedded); "
-        "okapi: as rank-bm25's BM25Okapi (profile paper).",
-    ),
-]
-StopWordsOption = Annotated[
-    StopWords, typer.Option("--stop-words", help="Words that BM25 leaves out.")
-]
-DenseModel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|PATH", show_default=False, help="The encoder (default: the profile's)."
-    ),
-]
-_STOP_WORDS = StopWords(INDEX.stop_words)
-_BM25_OF = {Profile.embedded: Bm25.lucene, Profile.paper: Bm25.okapi}
+_BM25_OF = {Profile.embedded: given.Bm25.lucene, Profile.paper: given.Bm25.okapi}
+_STOP_WORDS = given.StopWords(INDEX.stop_words)
+_STEM = given.Stem(INDEX.stem)
+_DTYPE = given.Dtype(INDEX.dtype)
+_DENSE_DTYPE = given.DenseDtype(INDEX.dense_dtype)
+_ANN = given.Ann(INDEX.ann)
 
 
 def index(
+    context: typer.Context,
     inputs: Inputs = None,
     directory: IndexDirectory = DEFAULT_INDEX,
-    passage_words: PassageWords = INDEX.passage_words,
-    index_title: IndexTitle = INDEX.index_title,
-    bm25: Bm25Option = None,
-    stop_words: StopWordsOption = _STOP_WORDS,
-    dense_model: DenseModel = None,
+    append: given.Append = False,
+    delete_ids: given.DeleteIds = None,
+    resume: given.Resume = False,
+    verify: given.Verify = False,
+    stats: given.Stats = False,
+    passage_words: given.PassageWords = INDEX.passage_words,
+    passage_overlap: given.PassageOverlap = INDEX.passage_overlap,
+    index_title: given.IndexTitle = INDEX.index_title,
+    bm25: given.Bm25Option = None,
+    stop_words: given.StopWordsOption = _STOP_WORDS,
+    stem: given.StemOption = _STEM,
+    dense_model: given.DenseModel = None,
+    dtype: given.DtypeOption = _DTYPE,
+    dense_dtype: given.DenseDtypeOption = _DENSE_DTYPE,
+    ann: given.AnnOption = _ANN,
     profile: ProfileOption = DEFAULT_PROFILE,
     threads: Threads = None,
     allow_empty: AllowEmpty = False,
@@ -97,65 +82,212 @@ def index(
 ) -> None:
     """Make an index of documents, one JSON object {id, title?, text, …} a line.
 
-    The index appears, or replaces the one that was there, only when it is complete.
+    The index appears, or replaces the one that was there, only when it is complete. A build that
+    was interrupted goes on with --resume.
 
     grasp index documents.jsonl
 
     zcat corpus.jsonl.gz | grasp index -x wiki_index --passage-words 100
-    """
-    from grasp_cli.models.encoder import Encoder
-    from grasp_cli.models.locate import find
-    from grasp_cli.models.profiles import model_for
-    from grasp_cli.retrieval.model import portable_name, weights_sha256
-    from grasp_cli.retrieval.replace import refuse_other
-    from grasp_cli.retrieval.tokens import Tokenizer
-    from grasp_cli.retrieval.writer import Settings, build
 
-    stream = Stream(
-        "index",
-        inputs_or_stdin(inputs, "index"),
-        directory,
-        None,
-        allow_empty,
-        on_error,
-        quarantine,
-        quiet,
+    grasp index --append more.jsonl --delete-ids withdrawn.txt
+    """
+    from grasp_cli.retrieval.workplace import interrupted
+
+    if verify or stats:
+        _look(directory, inputs, verify=verify, stats=stats, quiet=quiet)
+        return
+    choices = {
+        "bm25": (bm25 or _BM25_OF[profile]).value,
+        "stop_words": stop_words.value,
+        "stem": stem.value,
+        "dtype": dtype.value,
+        "dense_dtype": dense_dtype.value,
+        "ann": ann.value,
+        "passage_words": passage_words,
+        "passage_overlap": passage_overlap,
+        "index_title": index_title,
+        "profile": profile.value,
+    }
+    changes = append or delete_ids is not None
+    files = [] if delete_ids and not inputs else inputs_or_stdin(inputs, "index")
+    stream = Stream("index", files, directory, None, allow_empty, on_error, quarantine, quiet)
+    cores = fair_threads(threads)
+    plan = (
+        _change(context, directory, choices, dense_model, cores)
+        if changes
+        else _new(directory, choices, dense_model, cores)
     )
-    refuse_other(directory)
-    model = dense_model or model_for(profile.value, "dense")
-    path = find(model)
-    settings = Settings(
-        model=portable_name(model),
-        sha256=weights_sha256(path),
-        profile=profile.value,
-        bm25=(bm25 or _BM25_OF[profile]).value,
-        passage_words=passage_words,
-        index_title=index_title,
-        tokenizer=Tokenizer(stop_words.value),
-    )
-    started = time.perf_counter()
-    with ExitStack() as stack:
-        documents = read_documents(stream.inputs, bad_line_handler(stream, stack))
-        first = list(islice(documents, 1))
-        refuse_empty(len(first), stream)
-        progress = stack.enter_context(_progress(stream))
-        encoder = Encoder(path, threads=fair_threads(threads))
-        made = build(chain(first, documents), directory, settings, encoder, progress)
-    blank = f" ({made.empty} without text)" if made.empty else ""
-    stream.say(
-        f"{made.documents} documents{blank}, {made.passages} passages, "
-        f"{time.perf_counter() - started:.1f} s: {directory}"
-    )
+    if files:
+        _ = plan.encoder.found  # a missing model is said before anything is read
+    started, kept = time.perf_counter(), interrupted(directory)
+    built = _build(stream, directory, plan, _ids(delete_ids), resume, cores)
+    if kept and not resume:
+        stream.say(f"an interrupted build of {kept} passages was thrown away, as without --resume")
+    for line in _told(built, plan.base):
+        stream.say(line)
+    stream.say(f"{_size(built.manifest)}, {time.perf_counter() - started:.1f} s: {directory}")
     if stream.bad_lines:
         stream.say(f"{len(stream.bad_lines)} unreadable lines left out")
         raise typer.Exit(7)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is built with what; `base` is the index that is changed."""
+
+    settings: Settings
+    encoder: LateEncoder
+    base: Index | None = None
+
+
+def _new(directory: Path, choices: dict[str, Any], dense_model: str | None, cores: int) -> Plan:
+    """A new index in place of whatever index is there."""
+    from grasp_cli.models.dtype import choose_dtype
+    from grasp_cli.models.locate import find
+    from grasp_cli.models.profiles import model_for
+    from grasp_cli.retrieval.model import (
+        LateEncoder,
+        load_encoder,
+        portable_name,
+        weights_sha256,
+    )
+    from grasp_cli.retrieval.settings import Settings
+    from grasp_cli.retrieval.tokens import Tokenizer
+    from grasp_cli.retrieval.workplace import refuse_other
+
+    refuse_other(directory)
+    model = dense_model or model_for(choices["profile"], "dense")
+    path = find(model)
+    dtype = str(choose_dtype(choices["dtype"], "cpu")).removeprefix("torch.")
+    settings = {**choices, "dtype": dtype}
+    tokenizer = Tokenizer(settings.pop("stop_words"), settings.pop("stem"))
+    return Plan(
+        Settings(portable_name(model), weights_sha256(path), tokenizer=tokenizer, **settings),
+        LateEncoder(lambda: load_encoder(path, "document", dtype, cores)),
+    )
+
+
+def _change(
+    context: typer.Context,
+    directory: Path,
+    choices: dict[str, Any],
+    dense_model: str | None,
+    cores: int,
+) -> Plan:
+    """The index that is there, with its settings; `UsageError` where others are asked for."""
+    from grasp_cli.retrieval.model import LateEncoder, encoder_of
+    from grasp_cli.retrieval.store import Index
+
+    base = Index(directory, cores)
+    settings = base.manifest.settings
+    made = {**vars(settings), **vars(settings.tokenizer)}
+    for name, asked in choices.items():
+        source = context.get_parameter_source(name)
+        typed = source is not None and source.name == "COMMANDLINE"  # not the environment
+        if typed and asked not in (made[name], "auto"):
+            option = "--" + name.replace("_", "-")
+            raise UsageError(
+                f"{directory}: this index was made with {option} {made[name]}, not {asked}, and "
+                f"keeps its settings; leave {option} out, or make the index again"
+            )
+    encoder = LateEncoder(lambda: encoder_of(base, dense_model, cores, "document"))
+    return Plan(settings, encoder, base)
+
+
+def _build(
+    stream: Stream, directory: Path, plan: Plan, delete: set[str], resume: bool, cores: int
+) -> Built:
+    from grasp_cli.retrieval.workplace import BusyError, interrupted
+    from grasp_cli.retrieval.writer import build
+
+    with ExitStack() as stack:
+        documents = read_documents(stream.inputs, bad_line_handler(stream, stack))
+        first = list(islice(documents, 1))
+        if stream.inputs:
+            refuse_empty(len(first), stream)
+        progress = stack.enter_context(_progress(stream))
+        try:
+            return build(
+                chain(first, documents),
+                directory,
+                plan.settings,
+                plan.encoder,
+                progress,
+                base=plan.base,
+                delete=delete,
+                resume=resume,
+                threads=cores,
+            )
+        except BusyError:
+            raise
+        except BaseException:
+            if kept := interrupted(directory):
+                stream.say(f"{kept} passages are kept: the same command and --resume goes on there")
+            raise
+
+
+def _ids(path: Path | None) -> set[str]:
+    """The ids in a file, one a line."""
+    if path is None:
+        return set()
+    return {line.decode("utf-8", "replace") for _, line in read_lines(path)}
+
+
+def _told(built: Built, base: Index | None) -> Iterator[str]:
+    """What is worth saying of a build besides its size."""
+    if built.resumed:
+        yield f"went on from {built.resumed} passages of the interrupted build"
+    if base is not None:
+        new = built.manifest.documents - base.manifest.documents + built.deleted
+        yield f"{new} added, {built.replaced} replaced, {built.deleted} deleted"
+    if built.unknown:
+        yield f"{built.unknown} of the ids to delete are not in the index"
+    ann = built.manifest.ann
+    if ann and "recall" in ann:
+        recall = ann["recall"]
+        yield (
+            f"{ann['kind']}: recall@{recall['k']} is {recall['value']:.3f} "
+            f"on {recall['questions']} first sentences of passages"
+        )
+    elif ann:
+        yield f"{ann['asked']} begins at {ann['exact_below']} passages: search is exact"
+
+
+def _size(manifest: Manifest) -> str:
+    blank = f" ({manifest.empty} without text)" if manifest.empty else ""
+    return f"{manifest.documents} documents{blank}, {manifest.passages} passages"
+
+
+def _look(
+    directory: Path, inputs: list[Path] | None, *, verify: bool, stats: bool, quiet: bool
+) -> None:
+    """`--verify` and `--stats`, which read no documents."""
+    from grasp_cli.report.tables import for_terminal, plain
+    from grasp_cli.retrieval.stats import stats as table_of
+    from grasp_cli.retrieval.store import Index
+    from grasp_cli.retrieval.verify import verify as check
+
+    if inputs:
+        raise UsageError("--verify and --stats read no documents: leave FILE out, or the option")
+    if stats:
+        table = table_of(Index(directory))
+        drawn = plain(table)
+        if is_terminal(sys.stdout):
+            drawn = for_terminal(table, shutil.get_terminal_size().columns)
+        typer.echo(drawn, nl=False)
+    if verify:
+        files, size = check(directory)
+        if not quiet:
+            typer.echo(
+                f"grasp index: {files} files, {size / 1e6:.1f} MB, all whole: {directory}", err=True
+            )
+
+
 @contextmanager
 def _progress(stream: Stream) -> Iterator[Progress]:
-    """A line on stderr that counts along, where a person looks."""
+    """A line on stderr that says how far it is, where a person looks."""
     if stream.quiet or not stderr_is_terminal():
-        yield lambda documents, passages: None
+        yield lambda text: None
         return
     from rich.console import Console
     from rich.progress import Progress as Line
@@ -164,6 +296,4 @@ def _progress(stream: Stream) -> Iterator[Progress]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Line(*columns, console=Console(stderr=True), transient=True) as line:
         task = line.add_task("reading")
-        yield lambda documents, passages: line.update(
-            task, description=f"{documents} documents, {passages} passages"
-        )
+        yield lambda text: line.update(task, description=text)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from grasp_cli.cli.index import DenseModel
+from grasp_cli.cli.index_options import DenseModel
 from grasp_cli.cli.options import (
     DEFAULT_INDEX,
     AllowEmpty,
@@ -38,12 +38,34 @@ class Mode(str, Enum):
     sparse = "sparse"
 
 
+class Fusion(str, Enum):
+    """How two rankings become one."""
+
+    rrf = "rrf"
+    weighted = "weighted"
+
+
 TopK = Annotated[int, typer.Option("-k", "--top-k", min=1, help="Passages per question.")]
 RrfK = Annotated[
     float, typer.Option("--rrf-k", min=0, help="κ of reciprocal rank fusion, Σ 1/(κ + rank).")
 ]
 Depth = Annotated[
-    int, typer.Option(min=1, help="Passages of each search that are fused (at least 10 k).")
+    int | None,
+    typer.Option(
+        min=1,
+        show_default=False,
+        help=f"Passages of each search that are fused (default: {RETRIEVE.depth}, 10 k if more).",
+    ),
+]
+FusionOption = Annotated[
+    Fusion,
+    typer.Option(
+        "--fusion", help="rrf: reciprocal ranks; weighted: scores, each list's brought to 0 … 1."
+    ),
+]
+FusionWeight = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="Share of the dense scores in --fusion weighted."),
 ]
 ModeOption = Annotated[Mode, typer.Option("--mode", help="Vectors, BM25, or both fused.")]
 Question = Annotated[
@@ -60,6 +82,7 @@ IndexProfile = Annotated[
     ),
 ]
 _MODE = Mode(RETRIEVE.mode)
+_FUSION = Fusion(RETRIEVE.fusion)
 
 
 def retrieve(
@@ -67,7 +90,9 @@ def retrieve(
     directory: IndexDirectory = DEFAULT_INDEX,
     top_k: TopK = RETRIEVE.top_k,
     rrf_k: RrfK = RETRIEVE.rrf_k,
-    depth: Depth = RETRIEVE.depth,
+    depth: Depth = None,
+    fusion: FusionOption = _FUSION,
+    fusion_weight: FusionWeight = RETRIEVE.fusion_weight,
     mode: ModeOption = _MODE,
     question: Question = None,
     dense_model: DenseModel = None,
@@ -104,6 +129,8 @@ def retrieve(
         top_k=top_k,
         rrf_k=rrf_k,
         depth=depth,
+        fusion=fusion.value,
+        fusion_weight=fusion_weight,
     )
     run(stage, stream, [{"id": "q1", "question": question}] if question is not None else None)
 

@@ -66,11 +66,13 @@ class Encoder:
     def _model(self) -> Any:
         torch = torch_runtime(self._threads)
         transformers = quiet_transformers()
-        options = {"dtype": getattr(torch, self.dtype), "attn_implementation": "sdpa"}
-        model = transformers.AutoModel.from_pretrained(
-            self.path, local_files_only=True, trust_remote_code=False, **options
-        )
-        return model.eval()
+        local = {"local_files_only": True, "trust_remote_code": False}
+        config = transformers.AutoConfig.from_pretrained(self.path, **local)
+        kind, attention = transformers.AutoModel, "sdpa"
+        if config.is_encoder_decoder:  # T5: its encoder alone
+            kind, attention = transformers.AutoModelForTextEncoding, "eager"
+        options = {"dtype": getattr(torch, self.dtype), "attn_implementation": attention, **local}
+        return kind.from_pretrained(self.path, **options).eval()
 
     @cached_property
     def _pooling(self) -> Pooling:
@@ -79,7 +81,7 @@ class Encoder:
     @property
     def dimension(self) -> int:
         """The length of a vector."""
-        return int(self._model.config.hidden_size)
+        return self._pooling.dimension(int(self._model.config.hidden_size))
 
     @cached_property
     def max_length(self) -> int:
@@ -120,16 +122,15 @@ class Encoder:
 
     def _vectors(self, texts: list[str]) -> Floats:
         windows, owners = self._windows(texts)
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        pooled = len(self._pooling.modes) * int(self._model.config.hidden_size)
+        vectors = np.zeros((len(texts), pooled), np.float32)
         weights = np.zeros(len(texts), np.float32)
         for number, states in self.states(windows):
             vector, size = self._pooling.pool(states), len(windows[number])
             vectors[owners[number]] += vector * max(size, 1)
             weights[owners[number]] += max(size, 1)
         vectors /= np.maximum(weights, 1)[:, None]
-        if self._pooling.normalise:
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        return vectors
+        return self._pooling.finish(vectors)
 
     def _windows(self, texts: list[str]) -> tuple[list[list[int]], list[int]]:
         windows, owners = [], []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import orjson
 
 from grasp_cli.models.locate import find, sha256_of
 from grasp_cli.pipe.errors import MissingError, ProcessingError
+from grasp_cli.retrieval.dense import Embedder, Vectors
 from grasp_cli.retrieval.store import Index
 
-if TYPE_CHECKING:
-    from grasp_cli.models.encoder import Encoder
+# The names that sentence-transformers looks for, in turn.
+PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
 
 def weights_sha256(path: Path) -> str:
@@ -27,8 +31,64 @@ def portable_name(name_or_path: str) -> str:
     return str(path.resolve()) if path.is_dir() else name_or_path
 
 
-def encoder_of(index: Index, given: str | None = None, threads: int | None = None) -> Encoder:
-    """The encoder that made `index`, not loaded yet.
+class LateEncoder:
+    """An encoder that `find` gives on first use: what only deletes needs none."""
+
+    def __init__(self, find: Callable[[], Embedder]) -> None:
+        self._find = find
+
+    @cached_property
+    def found(self) -> Embedder:
+        """The encoder, not loaded yet; raises what `find` raises."""
+        return self._find()
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self.found.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+        return self.found.embed(texts)
+
+
+class Prompted:
+    """An encoder that is given a prompt before every text, as its model was trained."""
+
+    def __init__(self, encoder: Embedder, prompt: str) -> None:
+        self._encoder = encoder
+        self._prompt = prompt
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._encoder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+        return self._encoder.embed([self._prompt + text for text in texts])
+
+
+def load_encoder(path: Path, purpose: str, dtype: str, threads: int | None = None) -> Embedder:
+    """The encoder in a model directory, not loaded yet, for one `purpose`: a key of PROMPTS.
+
+    The prompt for it is the one that config_sentence_transformers.json states, if any.
+    """
+    from grasp_cli.models.encoder import Encoder
+
+    encoder = Encoder(path, threads=threads, dtype=dtype)
+    stated = path / "config_sentence_transformers.json"
+    settings = orjson.loads(stated.read_bytes()) if stated.is_file() else {}
+    prompts = settings.get("prompts") or {}
+    names = (*PROMPTS[purpose], settings.get("default_prompt_name"))
+    prompt = next((prompts[name] for name in names if name in prompts), "")
+    return Prompted(encoder, prompt) if prompt else encoder
+
+
+def encoder_of(
+    index: Index, given: str | None = None, threads: int | None = None, purpose: str = "query"
+) -> Embedder:
+    """The encoder that made `index`, not loaded yet; it computes in the number format of then.
 
     `given` is a name or path to use in place of the stored one, where the model has moved. Raises
     `MissingError` where it is not on this machine, `ProcessingError` where it is another one.
@@ -42,6 +102,4 @@ def encoder_of(index: Index, given: str | None = None, threads: int | None = Non
             f"weights of {name}; make it again: "
             f"grasp index DOCUMENTS.jsonl -x {index.directory} --dense-model {name}"
         )
-    from grasp_cli.models.encoder import Encoder
-
-    return Encoder(path, threads=threads)
+    return load_encoder(path, purpose, stored["dtype"], threads)

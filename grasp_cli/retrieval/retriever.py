@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from grasp_cli.defaults import RETRIEVE
 from grasp_cli.pipe.engine import Outcome
 from grasp_cli.pipe.errors import RecordError
 from grasp_cli.pipe.records import Record
 from grasp_cli.retrieval.dense import Embedder
-from grasp_cli.retrieval.fusion import reciprocal_ranks
+from grasp_cli.retrieval.fusion import reciprocal_ranks, weighted_scores
 from grasp_cli.retrieval.ranking import NOTHING, Ranking
 from grasp_cli.retrieval.store import Index
 from grasp_cli.retrieval.tokens import count_words
@@ -26,8 +27,11 @@ class Retriever:
     ----------
     index : where to search
     encoder : gives the index's own encoder; called once, and only where vectors are needed
-    mode : `hybrid` fuses the ranks of dense and sparse search, each max(depth, 10 top_k) deep
+    mode : "dense", "sparse", or "hybrid", which fuses both
+    depth : how many of each search are fused; by default max(100, 10 top_k)
+    fusion : "rrf", reciprocal ranks, or "weighted", normalised scores
     rrf_k : the constant of reciprocal rank fusion
+    fusion_weight : of the dense scores, from 0 to 1; the sparse ones have the rest
     """
 
     name = "retrieve"
@@ -41,14 +45,19 @@ class Retriever:
         mode: str = RETRIEVE.mode,
         top_k: int = RETRIEVE.top_k,
         rrf_k: float = RETRIEVE.rrf_k,
-        depth: int = RETRIEVE.depth,
+        depth: int | None = None,
+        fusion: str = RETRIEVE.fusion,
+        fusion_weight: float = RETRIEVE.fusion_weight,
     ) -> None:
         self._index = index
         self._load_encoder = encoder
         self._mode = mode
         self._top_k = top_k
         self._rrf_k = rrf_k
-        self._depth = max(depth, 10 * top_k) if mode == "hybrid" else top_k
+        self._fusion = fusion
+        self._fusion_weight = fusion_weight
+        pool = depth or max(RETRIEVE.depth, 10 * top_k)
+        self._depth = pool if mode == "hybrid" else top_k
 
     def process(self, records: Sequence[Record]) -> Iterator[Outcome]:
         """One outcome per record; blank questions are errors of their records."""
@@ -95,26 +104,36 @@ class Retriever:
         order = self._index.order
         best = sorted(scores, key=lambda position: (-scores[position], order[position]))
         best = best[: self._top_k]
-        places = {"dense_rank": _places(dense), "sparse_rank": _places(sparse)}
+        lists: dict[str, dict[int, Any]] = {
+            "dense_rank": _places(dense),
+            "dense_score": _scores(dense),
+            "sparse_rank": _places(sparse),
+            "sparse_score": _scores(sparse),
+        }
         contexts = []
         for rank, position in enumerate(best, start=1):
-            ranks = {key: of[position] for key, of in places.items() if position in of}
+            ranks = {key: of[position] for key, of in lists.items() if position in of}
             found = {"score": scores[position], "rank": rank, **ranks}
             contexts.append(self._index.context(position, found))
         return contexts
 
     def _scores(self, dense: Ranking, sparse: Ranking) -> dict[int, float]:
+        if self._mode == "hybrid" and self._fusion == "weighted":
+            return weighted_scores(_scores(dense), _scores(sparse), self._fusion_weight)
         if self._mode == "hybrid":
             lists = [dense.positions.tolist(), sparse.positions.tolist()]
             return reciprocal_ranks(lists, self._rrf_k)
-        only = dense if self._mode == "dense" else sparse
-        return dict(zip(only.positions.tolist(), only.scores.tolist(), strict=True))
+        return _scores(dense if self._mode == "dense" else sparse)
 
 
 def shared_seconds(seconds: float, questions: Sequence[str]) -> list[float]:
     """The time of a batch, shared out by words."""
     sizes = [max(1, count_words(question)) for question in questions]
     return [round(seconds * size / sum(sizes), 6) for size in sizes]
+
+
+def _scores(ranking: Ranking) -> dict[int, float]:
+    return dict(zip(ranking.positions.tolist(), ranking.scores.tolist(), strict=True))
 
 
 def _places(ranking: Ranking) -> dict[int, int]:

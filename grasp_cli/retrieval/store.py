@@ -1,20 +1,28 @@
 """An index directory, open for reading.
 
-    index.json       `Manifest`: format version, model and its checksum, settings, counts, content
+    index.json       `Manifest`: format version, settings, counts, content, size and SHA-256 of each
+                     other file
     passages.jsonl   one passage a line: id (the document's), part, start, end, title, text, rest
+    blank.jsonl      the ids of documents without text, one a line; they cannot be found
     offsets.npy      uint64, n + 1: where each line begins in passages.jsonl, and where it ends
     order.npy        uint32, n: the place of each passage's id among all ids, for ties
-    dense.faiss      exact FAISS index of n vectors, dot product
-    bm25/            arrays and vocabulary of bm25s
+    vectors.bin      n vectors one after the other, float32 or float16, little-endian
+    ann.faiss        approximate FAISS index of them, with --ann
+    bm25/            words, postings and scores (`sparse`)
 
-Everything but index.json and BM25's vocabulary is memory-mapped or read where it is needed, so that
-opening takes no longer for a larger index. `part`, `start` and `end` are null for a document that
-was not cut. The id of a part is document id, `part_mark`, number; the mark is "#", or as many of
-them as make all ids differ.
+Everything but index.json is memory-mapped or read where it is needed, so that opening takes no
+longer for a larger index; a file of another size than index.json says is refused when it is opened.
+`part`, `start` and `end` are null for a document that was not cut. The id of a part is document id,
+`part_mark`, number; the mark is "#", or as many of them as make all ids differ.
+
+`content` is the SHA-256 of the settings, passages.jsonl, blank.jsonl and vectors.bin: of all that
+the rest is computed from. The same documents give the same content, whether a build was
+interrupted or not.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -25,17 +33,22 @@ import numpy.typing as npt
 import orjson
 
 from grasp_cli.pipe import json_lines
-from grasp_cli.pipe.errors import MissingError, ProcessingError
+from grasp_cli.pipe.errors import DataError, MissingError, ProcessingError
 from grasp_cli.pipe.records import Record
-from grasp_cli.retrieval.dense import DenseIndex
+from grasp_cli.retrieval.arrays import open_array
+from grasp_cli.retrieval.checksums import Files
+from grasp_cli.retrieval.dense import DenseIndex, open_vectors
 from grasp_cli.retrieval.ranking import Order
+from grasp_cli.retrieval.settings import Settings
 from grasp_cli.retrieval.sparse import SparseIndex
 from grasp_cli.retrieval.tokens import Tokenizer
 
-MANIFEST, PASSAGES, OFFSETS, ORDER = "index.json", "passages.jsonl", "offsets.npy", "order.npy"
-DENSE, SPARSE = "dense.faiss", "bm25"
-FORMAT, VERSION = "grasp index", 1
-_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError)  # of a damaged file
+MANIFEST, PASSAGES, BLANK = "index.json", "passages.jsonl", "blank.jsonl"
+OFFSETS, ORDER, VECTORS = "offsets.npy", "order.npy", "vectors.bin"
+ANN, SPARSE = "ann.faiss", "bm25"
+CONTENT = (PASSAGES, BLANK, VECTORS)  # what the other files are computed from
+FORMAT, VERSION = "grasp index", 2
+_UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, DataError)  # of a damaged file
 
 
 @dataclass(frozen=True)
@@ -44,16 +57,20 @@ class Manifest:
 
     grasp: str
     profile: str
-    model: dict[str, Any]  # name, sha256, dimension
+    model: dict[str, Any]  # name, sha256, dimension, dtype (in which it computed)
+    vectors: dict[str, Any]  # dtype (in which they are stored)
+    ann: dict[str, Any] | None  # asked, and where there is one: kind, parameters, recall
     bm25: dict[str, Any]  # method, k1, b, words (how many different ones)
     tokenizer: dict[str, Any]
     passage_words: int
+    passage_overlap: int
     index_title: bool
     part_mark: str
     documents: int
     empty: int  # documents without any text, which cannot be found
     passages: int
-    content: str  # SHA-256 of the settings and of passages.jsonl
+    content: str
+    files: Files
 
     def write(self, directory: Path) -> None:
         """Write index.json."""
@@ -71,14 +88,28 @@ class Manifest:
             )
         try:
             value = orjson.loads((directory / MANIFEST).read_bytes())
-            version = value["version"]
+            version = int(value["version"])
             if version == VERSION:
                 return cls(**{field.name: value[field.name] for field in fields(cls)})
         except _UNREADABLE as error:
             raise damaged(directory, MANIFEST) from error
-        raise ProcessingError(
-            f"{directory}: an index of format {version}, and this grasp reads format {VERSION}; "
-            f"make it again: grasp index DOCUMENTS.jsonl -x {directory}"
+        raise ProcessingError(_other_version(directory, version))
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the index was made with."""
+        return Settings(
+            model=self.model["name"],
+            sha256=self.model["sha256"],
+            profile=self.profile,
+            dtype=self.model["dtype"],
+            dense_dtype=self.vectors["dtype"],
+            ann=self.ann["asked"] if self.ann else "none",
+            bm25=self.bm25["method"],
+            passage_words=self.passage_words,
+            passage_overlap=self.passage_overlap,
+            index_title=self.index_title,
+            tokenizer=Tokenizer.of(self.tokenizer),
         )
 
 
@@ -87,7 +118,7 @@ class Index:
 
     def __init__(self, directory: Path, threads: int | None = None) -> None:
         self.directory = directory
-        self._threads = threads
+        self.threads = threads
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -98,28 +129,63 @@ class Index:
     def sparse(self) -> SparseIndex:
         """BM25."""
         tokenizer = Tokenizer.of(self.manifest.tokenizer)
+        bm25 = self.manifest.bm25
+        for name in self.manifest.files:
+            if name.startswith(f"{SPARSE}/"):
+                self.part(name)
         try:
-            words = self.manifest.bm25["words"]
-            return SparseIndex(self.directory / SPARSE, words, tokenizer, self.order)
+            return SparseIndex(
+                self.directory / SPARSE,
+                bm25["words"],
+                self.manifest.passages,
+                tokenizer,
+                self.order,
+                bm25["method"],
+            )
         except _UNREADABLE as error:
             raise damaged(self.directory, SPARSE) from error
 
     @cached_property
     def dense(self) -> DenseIndex:
-        """Vectors."""
+        """Search by vectors, approximate where the index was made so."""
+        return DenseIndex(self.vectors, self.order, self.threads, self._ann)
+
+    @cached_property
+    def exact(self) -> DenseIndex:
+        """Search by vectors, exact in any case."""
+        return DenseIndex(self.vectors, self.order, self.threads)
+
+    @cached_property
+    def vectors(self) -> Any:
+        """The mapped vectors, shape (passages, dimension)."""
+        manifest = self.manifest
         try:
-            dense = DenseIndex(self.directory / DENSE, self.order, self._threads)
+            return open_vectors(
+                self.part(VECTORS),
+                manifest.vectors["dtype"],
+                manifest.model["dimension"],
+                manifest.passages,
+            )
+        except _UNREADABLE as error:
+            raise damaged(self.directory, VECTORS) from error
+
+    @cached_property
+    def _ann(self) -> Any:
+        if not self.manifest.ann or "kind" not in self.manifest.ann:
+            return None
+        from grasp_cli.retrieval.ann import AnnIndex
+
+        try:
+            found = AnnIndex(self.part(ANN), self.manifest.ann)
         except RuntimeError as error:  # what FAISS raises for a file that it cannot read
-            raise damaged(self.directory, DENSE) from error
-        if len(dense) != self.manifest.passages:
-            raise damaged(self.directory, DENSE)
-        return dense
+            raise damaged(self.directory, ANN) from error
+        if len(found) != self.manifest.passages:
+            raise damaged(self.directory, ANN)
+        return found
 
     def context(self, position: int, found: Record) -> Record:
         """A passage as a record's `contexts` have it; `found` holds its score and ranks."""
-        start, end = int(self._offsets[position]), int(self._offsets[position + 1])
-        self._passages.seek(start)
-        stored = json_lines.loads(self._passages.read(end - start), PASSAGES)
+        stored = self.stored(position)
         context: Record = {"id": stored["id"]}
         if stored["part"] is not None:
             context["id"] += f"{self.manifest.part_mark}{stored['part']}"
@@ -130,12 +196,19 @@ class Index:
         rest = {key: value for key, value in stored["rest"].items() if key not in context}
         return {**context, **rest}
 
+    def stored(self, position: int) -> Record:
+        """A line of passages.jsonl."""
+        start, end = int(self._offsets[position]), int(self._offsets[position + 1])
+        self._passages.seek(start)
+        try:
+            stored: Record = json_lines.loads(self._passages.read(end - start), PASSAGES)
+            return stored
+        except DataError as error:
+            raise damaged(self.directory, PASSAGES) from error
+
     @cached_property
     def _passages(self) -> Any:
-        path = self.directory / PASSAGES
-        if not path.is_file() or path.stat().st_size != int(self._offsets[-1]):
-            raise damaged(self.directory, PASSAGES)
-        return open(path, "rb")
+        return open(self.part(PASSAGES), "rb")
 
     @cached_property
     def _offsets(self) -> npt.NDArray[np.uint64]:
@@ -150,17 +223,31 @@ class Index:
 
     def _array(self, name: str, length: int) -> Any:
         try:
-            array = np.load(self.directory / name, mmap_mode="r" if length else None)
+            return open_array(self.part(name), length)
         except _UNREADABLE as error:
             raise damaged(self.directory, name) from error
-        if array.shape != (length,):
+
+    def part(self, name: str) -> Path:
+        """The path of a file of the index; `ProcessingError` where its size is not what it was."""
+        path = self.directory / name
+        try:
+            whole = path.stat().st_size == self.manifest.files[name]["bytes"]
+        except _UNREADABLE as error:
+            raise damaged(self.directory, name) from error
+        if not whole:
             raise damaged(self.directory, name)
-        return array
+        return path
 
 
 def is_index(directory: Path) -> bool:
     """Whether `directory` holds what `grasp index` wrote, of whatever version."""
     return (directory / MANIFEST).is_file()
+
+
+def content_of(settings: Settings, files: Files) -> str:
+    """`Manifest.content`."""
+    hashes = [files[name]["sha256"] for name in CONTENT]
+    return hashlib.sha256(json_lines.dumps([settings.as_json(), hashes])).hexdigest()
 
 
 def damaged(directory: Path, part: str) -> ProcessingError:
@@ -169,3 +256,10 @@ def damaged(directory: Path, part: str) -> ProcessingError:
         f"{directory / part}: missing or damaged; make the index again: "
         f"grasp index DOCUMENTS.jsonl -x {directory}"
     )
+
+
+def _other_version(directory: Path, version: int) -> str:
+    what = f"{directory}: an index of format {version}, and this grasp reads format {VERSION}; "
+    if version > VERSION:
+        return f"{what}it needs a newer grasp: pip install --upgrade grasp-cli"
+    return f"{what}make it again: grasp index DOCUMENTS.jsonl -x {directory}"

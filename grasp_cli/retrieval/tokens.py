@@ -3,7 +3,7 @@
 Text is brought to Unicode's NFKC form and case-folded. Words are runs of letters, digits and their
 combining marks; an English possessive 's is dropped. Scripts written without spaces (Chinese,
 Japanese, Thai, Lao, Khmer, Burmese) become overlapping pairs of characters, a lone character
-stays itself.
+stays itself. Stop words are left out before words are stemmed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from grasp_cli.defaults import INDEX
@@ -36,6 +36,25 @@ STOP_WORDS = {
         would you your yours yourself yourselves""".split()  # noqa: SIM905
     ),
 }
+# Languages of the Snowball stemmers in NLTK.
+STEMMERS = (
+    "none",
+    "arabic",
+    "danish",
+    "dutch",
+    "english",
+    "finnish",
+    "french",
+    "german",
+    "hungarian",
+    "italian",
+    "norwegian",
+    "portuguese",
+    "romanian",
+    "russian",
+    "spanish",
+    "swedish",
+)
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _POSSESSIVE = re.compile(r"['’]s(?![^\W_])")
 _VERSION = 1  # of the rules above: an index made by others cannot be searched
@@ -46,12 +65,14 @@ class Tokenizer:
     """Text to words; its settings are part of an index."""
 
     stop_words: str = INDEX.stop_words  # a key of STOP_WORDS
+    stem: str = INDEX.stem  # one of STEMMERS
 
     def words(self, text: str) -> list[str]:
         """The words of `text` in order, repeated as they are there."""
         dropped = STOP_WORDS[self.stop_words]
         found = _ascii_words(text) if text.isascii() else _words(text)
-        return [word for word in found if word not in dropped]
+        words = [word for word in found if word not in dropped]
+        return words if self.stem == "none" else [_stem(self.stem, word) for word in words]
 
     def settings(self) -> dict[str, Any]:
         """What an index stores."""
@@ -61,7 +82,12 @@ class Tokenizer:
     def of(cls, settings: dict[str, Any]) -> Tokenizer:
         """The tokenizer with which an index was made; `ProcessingError` where it is unknown."""
         given = dict(settings)
-        if given.pop("version", None) != _VERSION or given.get("stop_words") not in STOP_WORDS:
+        known = (
+            given.pop("version", None) == _VERSION
+            and given.get("stop_words") in STOP_WORDS
+            and given.get("stem") in STEMMERS
+        )
+        if not known:
             raise ProcessingError(f"this grasp does not know the index's tokenizer {settings}")
         return cls(**given)
 
@@ -71,6 +97,19 @@ def count_words(text: str) -> int:
     if text.isascii():
         return len(text.split())
     return sum(1 for _ in _counted().finditer(text))
+
+
+@lru_cache(maxsize=1 << 20)
+def _stem(language: str, word: str) -> str:
+    stem: str = _stemmer(language).stem(word)
+    return stem or word
+
+
+@cache
+def _stemmer(language: str) -> Any:
+    from nltk.stem.snowball import SnowballStemmer
+
+    return SnowballStemmer(language)
 
 
 def _ascii_words(text: str) -> list[str]:

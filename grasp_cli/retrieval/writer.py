@@ -1,51 +1,53 @@
-"""Documents to the files of an index, a window of passages at a time."""
+"""Documents to an index: `build` a new one, or add to one and take documents out of it."""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from grasp_cli import __version__
 from grasp_cli.defaults import INDEX
 from grasp_cli.pipe import json_lines
+from grasp_cli.pipe.errors import ProcessingError, UsageError
 from grasp_cli.pipe.records import Record
-from grasp_cli.retrieval.dense import DenseBuilder, Embedder
-from grasp_cli.retrieval.passages import Passage, cut
-from grasp_cli.retrieval.ranking import Order
-from grasp_cli.retrieval.replace import replaced
-from grasp_cli.retrieval.sparse import SparseBuilder
-from grasp_cli.retrieval.store import (
-    DENSE,
-    OFFSETS,
-    ORDER,
-    PASSAGES,
-    SPARSE,
-    Manifest,
+from grasp_cli.retrieval.assemble import (
+    Progress,
+    Source,
+    assemble,
+    document_ids,
+    indexed_text,
 )
-from grasp_cli.retrieval.tokens import Tokenizer
+from grasp_cli.retrieval.blocks import Blocks
+from grasp_cli.retrieval.dense import Embedder, Vectors, open_vectors
+from grasp_cli.retrieval.passages import Passage, cut
+from grasp_cli.retrieval.settings import Settings
+from grasp_cli.retrieval.store import PASSAGES, VECTORS, Index, Manifest
+from grasp_cli.retrieval.workplace import NEW, workplace
+
+__all__ = ["Built", "Settings", "build"]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What decides the content of an index, besides the documents."""
+class Built:
+    """What a build has done."""
 
-    model: str
-    sha256: str  # of the model's weights
-    profile: str = "embedded"
-    bm25: str = "lucene"
-    passage_words: int = INDEX.passage_words
-    index_title: bool = INDEX.index_title
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    manifest: Manifest
+    replaced: int = 0  # documents of the old index that came again
+    deleted: int = 0
+    unknown: int = 0  # ids to delete that the old index does not have
+    resumed: int = 0  # passages that an interrupted build had finished
 
 
-Progress = Callable[[int, int], None]  # documents and passages done so far
+@dataclass(frozen=True)
+class Block:
+    """Passages of whole documents, and the documents among them that have no text."""
+
+    passages: list[Passage] = field(default_factory=list)
+    blank: list[str] = field(default_factory=list)
 
 
 def build(
@@ -53,144 +55,100 @@ def build(
     directory: Path,
     settings: Settings,
     encoder: Embedder,
-    progress: Progress = lambda documents, passages: None,
-) -> Manifest:
+    progress: Progress = lambda text: None,
+    *,
+    base: Index | None = None,
+    delete: AbstractSet[str] = frozenset(),
+    resume: bool = False,
+    threads: int | None = None,
+) -> Built:
     """Write the index of `documents` to `directory`; what was there stays until it is complete.
 
-    Raises `UsageError` where `directory` holds something else, `ProcessingError` where another
-    process builds it or the disk is full.
+    Parameters
+    ----------
+    documents : ids are distinct
+    base : the index at `directory`, to add the documents to; they replace those of equal id
+    delete : ids of documents to take out of `base`, before anything is added
+    resume : go on from the last finished block of an interrupted build of the same
+    threads : of FAISS, for approximate search
+
+    Raises
+    ------
+    UsageError
+        `directory` holds something else; the settings are not those of `base` or of the build to
+        resume.
+    DataError
+        The documents are not those that the build to resume had read.
+    ProcessingError
+        Another process builds it, the disk is full, `base` is damaged.
     """
-    with replaced(directory) as building:
-        writer = IndexWriter(building, settings, encoder)
+    if base is not None and base.manifest.settings != settings:
+        raise UsageError(f"{directory}: an index keeps its settings when documents are added")
+    if base is not None:
+        _ = base.vectors, base.part(PASSAGES)  # damage is said before any work
+    with workplace(directory) as building:
+        if base is not None and Manifest.read(directory).content != base.manifest.content:
+            raise ProcessingError(f"{directory}: another process has just changed this index")
+        dimension = base.manifest.model["dimension"] if base else encoder.dimension
+        blocks = Blocks(building, _job(settings, base, delete), settings.dense_dtype, resume)
         try:
-            passages = writer.passages_of(documents)
-            while window := list(islice(passages, INDEX.window)):
-                writer.add(window)
-                progress(writer.documents, len(writer))
-            return writer.finish()
+            for block in _blocks(blocks.unread(documents), settings):
+                vectors = _embed(block.passages, settings, encoder, dimension)
+                blocks.add(block.passages, vectors, block.blank)
+                progress(f"{blocks.documents} documents, {blocks.passages} passages encoded")
         finally:
-            writer.close()
-
-
-class IndexWriter:
-    """Takes passages window by window; text and vectors go to disk at once."""
-
-    def __init__(self, directory: Path, settings: Settings, encoder: Embedder) -> None:
-        self._directory = directory
-        self._settings = settings
-        self._encoder = encoder
-        self.documents = 0
-        self._empty = 0
-        self._ids: list[tuple[str, int | None]] = []  # document and part of each passage
-        self._offsets = array("Q", [0])
-        self._content = hashlib.sha256(json_lines.dumps(asdict(settings)))
-        self._stream = open(directory / PASSAGES, "wb")  # noqa: SIM115 - `close` does
-        self._sparse = SparseBuilder(settings.tokenizer, settings.bm25)
-        self._dense = DenseBuilder(directory / DENSE, encoder.dimension)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def passages_of(self, documents: Iterable[Record]) -> Iterator[Passage]:
-        """Passages of the documents, which are counted on the way; blank ones are left out."""
-        for document in documents:
-            self.documents += 1
-            if self._indexed(Passage(document, document["text"])).strip():
-                yield from cut(document, self._settings.passage_words)
-            else:
-                self._empty += 1
-
-    def add(self, passages: Sequence[Passage]) -> None:
-        """Append passages to all parts of the index."""
-        texts = [self._indexed(passage) for passage in passages]
-        self._dense.add(self._encoder.embed(texts))
-        self._sparse.add(texts)
-        for passage in passages:
-            line = json_lines.dumps(_stored(passage)) + b"\n"
-            self._stream.write(line)
-            self._content.update(line)
-            self._offsets.append(self._offsets[-1] + len(line))
-            self._ids.append((passage.document["id"], passage.part))
-
-    def finish(self) -> Manifest:
-        """Complete all parts; the manifest comes last."""
-        self.close()
-        settings, mark = self._settings, part_mark(self._ids)
-        np.save(self._directory / OFFSETS, np.array(self._offsets, np.uint64))
-        np.save(self._directory / ORDER, _order(self._ids, mark))
-        self._dense.save()
-        self._sparse.save(self._directory / SPARSE)
-        manifest = Manifest(
-            grasp=__version__,
-            profile=settings.profile,
-            model={
-                "name": settings.model,
-                "sha256": settings.sha256,
-                "dimension": self._encoder.dimension,
-            },
-            bm25={
-                "method": settings.bm25,
-                "k1": INDEX.bm25_k1,
-                "b": INDEX.bm25_b,
-                "words": self._sparse.words,
-            },
-            tokenizer=settings.tokenizer.settings(),
-            passage_words=settings.passage_words,
-            index_title=settings.index_title,
-            part_mark=mark,
-            documents=self.documents,
-            empty=self._empty,
-            passages=len(self._ids),
-            content=self._content.hexdigest(),
+            blocks.close()
+        added = Source(
+            building,
+            open_vectors(building / VECTORS, settings.dense_dtype, dimension, blocks.passages),
         )
-        manifest.write(self._directory)
-        return manifest
-
-    def close(self) -> None:
-        """Let go of the files."""
-        self._stream.close()
-        self._dense.close()
-
-    def _indexed(self, passage: Passage) -> str:
-        title = passage.document.get("title") if self._settings.index_title else None
-        return f"{title}\n{passage.text}" if title else passage.text
-
-
-def part_mark(ids: Sequence[tuple[str, int | None]]) -> str:
-    """The shortest run of "#" between document and number that gives no id twice."""
-    parts: dict[str, int] = {}
-    for document, part in ids:
-        if part is not None:
-            parts[document] = part + 1
-    mark = "#"
-    while any(part is None and _is_part(document, mark, parts) for document, part in ids):
-        mark += "#"
-    return mark
+        old, sources, gone = set[str](), [added], set[str]()
+        if base is not None:
+            old, new = document_ids(base.directory), document_ids(building)
+            gone = old & (new | delete)
+            sources.insert(0, Source(base.directory, base.vectors, gone))
+        manifest = assemble(
+            building / NEW, sources, settings, dimension, encoder, progress, threads
+        )
+    deleted = len(old & delete)
+    return Built(manifest, len(gone) - deleted, deleted, len(delete) - deleted, blocks.resumed)
 
 
-def _is_part(identifier: str, mark: str, parts: dict[str, int]) -> bool:
-    document, found, number = identifier.rpartition(mark)
-    if not found or not re.fullmatch("0|[1-9][0-9]{0,8}", number):
-        return False
-    return int(number) < parts.get(document, 0)
-
-
-def _order(ids: Sequence[tuple[str, int | None]], mark: str) -> Order:
-    names = [name if part is None else f"{name}{mark}{part}" for name, part in ids]
-    order = np.empty(len(names), np.uint32)
-    order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    return order
-
-
-def _stored(passage: Passage) -> Record:
-    document, cut_out = passage.document, passage.part is not None
-    title = {"title": document["title"]} if "title" in document else {}
+def _job(settings: Settings, base: Index | None, delete: AbstractSet[str]) -> Record:
+    ids = hashlib.sha256(json_lines.dumps(sorted(delete))).hexdigest()
     return {
-        "id": document["id"],
-        "part": passage.part,
-        "start": passage.start if cut_out else None,
-        "end": passage.end if cut_out else None,
-        **title,
-        "text": passage.text,
-        "rest": {key: document[key] for key in document if key not in ("id", "title", "text")},
+        **settings.as_json(),
+        "append to": base.manifest.content if base else None,
+        "delete": ids if delete else None,
     }
+
+
+def _blocks(documents: Iterable[Record], settings: Settings) -> Iterator[Block]:
+    """Blocks of at least a window of passages, the last one aside; documents are never parted."""
+    block, read = Block(), 0
+    for document in documents:
+        read += 1
+        title = document.get("title") if settings.index_title else None
+        if indexed_text(title, document["text"]).strip():
+            found = cut(document, settings.passage_words, settings.passage_overlap)
+            block.passages.extend(found)
+        else:
+            block.blank.append(document["id"])
+        if len(block.passages) >= INDEX.window:
+            yield block
+            block, read = Block(), 0
+    if read:
+        yield block
+
+
+def _embed(
+    passages: list[Passage], settings: Settings, encoder: Embedder, dimension: int
+) -> Vectors:
+    """Vectors of a block, a window at a time; texts of like length share a batch there."""
+    parts = [np.empty((0, dimension), np.float32)]
+    for start in range(0, len(passages), INDEX.window):
+        window = passages[start : start + INDEX.window]
+        titles = [p.document.get("title") if settings.index_title else None for p in window]
+        texts = [indexed_text(title, p.text) for title, p in zip(titles, window, strict=True)]
+        parts.append(encoder.embed(texts))
+    return np.concatenate(parts)

@@ -6,6 +6,7 @@ import gzip
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def test_no_document_at_all(grasp: Run, tmp_path: Path) -> None:
     assert done.returncode == 4 and "no record at all" in done.stderr
     assert list(tmp_path.iterdir()) == []
     assert grasp("index", "--allow-empty", stdin="").returncode == 0
+    assert grasp("index", "--verify").returncode == 0
     found = grasp("retrieve", "-q", "river")
     assert found.returncode == 0 and json.loads(found.stdout)["contexts"] == []
 
@@ -97,7 +99,7 @@ def test_interrupted(tmp_path: Path) -> None:
         process.stdin.write(JSONL.encode() + b"\n")
         process.stdin.flush()
         deadline = time.monotonic() + 120
-        while not (tmp_path / "here.building" / "dense.vectors").exists():
+        while not (tmp_path / "here.building" / "vectors.bin").exists():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
@@ -109,3 +111,98 @@ def test_missing_model(grasp: Run, tmp_path: Path) -> None:
     done = grasp("index", "--dense-model", "nobody/nothing", stdin=JSONL)
     assert done.returncode == 3 and "nobody/nothing" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_append_replace_delete(grasp: Run, tmp_path: Path) -> None:
+    grasp("index", stdin=JSONL)
+    added = [{"id": "b", "text": "The museum closed."}, {"id": "d", "text": "A lighthouse."}]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, added)))
+    (tmp_path / "gone.txt").write_text("a\nnobody\n")
+    done = grasp("index", "--append", "new.jsonl", "--delete-ids", "gone.txt")
+    assert done.returncode == 0, done.stderr
+    assert "1 added, 1 replaced, 1 deleted" in done.stderr
+    assert "1 of the ids to delete are not in the index" in done.stderr
+    assert "3 documents (1 without text), 2 passages" in done.stderr
+    found = grasp("retrieve", "-q", "museum river", "--mode", "sparse")
+    texts = [context["text"] for context in json.loads(found.stdout)["contexts"]]
+    assert texts == ["The museum closed."]
+    (tmp_path / "gone.txt").write_text("d\n")
+    done = grasp("index", "--delete-ids", "gone.txt", stdin=None)
+    assert done.returncode == 0 and "0 added, 0 replaced, 1 deleted" in done.stderr
+    assert grasp("index", "--verify").returncode == 0
+
+
+def test_append_keeps_the_settings(grasp: Run, tmp_path: Path) -> None:
+    grasp("index", "--passage-words", "20", "--stem", "english", stdin=JSONL)
+    more = '{"id": "z", "text": "Ships."}'
+    done = grasp("index", "--append", "--passage-words", "30", stdin=more)
+    assert done.returncode == 2
+    assert (
+        "--passage-words 20, not 30" in done.stderr and "leave --passage-words out" in done.stderr
+    )
+    again = ["--passage-words", "20", "--dtype", "auto"]
+    done = grasp("index", "--append", *again, stdin=more, GRASP_PROFILE="paper")
+    assert done.returncode == 0, done.stderr
+    assert manifest(tmp_path / "grasp_index")["tokenizer"]["stem"] == "english"
+
+
+def test_append_without_an_index_or_documents(grasp: Run, tmp_path: Path) -> None:
+    done = grasp("index", "--append", stdin=JSONL)
+    assert done.returncode == 3 and "there is no index here" in done.stderr
+    grasp("index", stdin=JSONL)
+    done = grasp("index", "--append", stdin="")
+    assert done.returncode == 4 and "no record at all" in done.stderr
+    done = grasp("index", "--delete-ids", "missing.txt")
+    assert done.returncode == 4 and "missing.txt" in done.stderr
+
+
+def test_verify_and_stats(grasp: Run, tmp_path: Path) -> None:
+    grasp("index", "--dense-dtype", "float16", stdin=JSONL)
+    done = grasp("index", "--verify")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "all whole: grasp_index" in done.stderr
+    done = grasp("index", "--stats")
+    rows = dict(line.split(None, 1) for line in done.stdout.splitlines())
+    assert rows["documents"].strip() == "3" and rows["passages"].strip() == "2"
+    assert "384 x float16" in done.stdout and "all-MiniLM-L6-v2" in done.stdout
+    part = tmp_path / "grasp_index" / "passages.jsonl"
+    part.write_bytes(part.read_bytes().replace(b"froze", b"frOze"))
+    done = grasp("index", "--verify")
+    assert done.returncode == 5 and "damaged: passages.jsonl; make" in done.stderr
+    assert grasp("index", "--stats", "x.jsonl").returncode == 2
+    assert grasp("index", "--verify", "-x", "nowhere").returncode == 3
+
+
+def test_duplicate_ids_name_both_places(grasp: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"id": "a", "text": "ice"}\n\n')
+    (tmp_path / "two.jsonl").write_text('{"id": "b", "text": "x"}\n{"id": "a", "text": "sun"}\n')
+    done = grasp("index", "one.jsonl", "two.jsonl")
+    assert done.returncode == 4
+    assert 'two.jsonl:2: the id "a" was used before, at one.jsonl:1' in done.stderr
+
+
+FULL_DISK = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+sys.argv = ["grasp", "index", "new.jsonl"]
+from grasp_cli.cli.main import main
+main()
+"""
+
+
+def test_a_full_disk_leaves_the_old_index(grasp: Run, tmp_path: Path) -> None:
+    """No file may grow beyond 2,000 bytes, which is how a full disk looks to the program."""
+    grasp("index", stdin=JSONL)
+    before = (tmp_path / "grasp_index" / "index.json").read_bytes()
+    new = [{"id": str(i), "text": "A longer text about rivers. " * 20} for i in range(5)]
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, new)))
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 5, done.stderr
+    assert "grasp_index: cannot be written: File too large" in done.stderr
+    assert "what was there is unchanged" in done.stderr
+    assert (tmp_path / "grasp_index" / "index.json").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["grasp_index", "new.jsonl"]
+    assert grasp("index", "--verify").returncode == 0

@@ -148,12 +148,24 @@ def test_an_index_of_another_model_version_or_profile(
     done = grasp("retrieve", "-x", "made", "-q", "river")
     assert done.returncode == 5 and "made with all-MiniLM-L6-v2" in done.stderr
     assert grasp("retrieve", "-x", "made", "-q", "river", "--mode", "sparse").returncode == 0
-    (made / "index.json").write_text(json.dumps({**original, "version": 2}))
+    (made / "index.json").write_text(json.dumps({**original, "version": 3}))
     done = grasp("retrieve", "-x", "made", "-q", "river")
-    assert done.returncode == 5 and "format 2" in done.stderr
+    assert done.returncode == 5 and "needs a newer grasp" in done.stderr
     (made / "index.json").write_text(json.dumps(original))
     done = grasp("retrieve", "-x", "made", "-q", "river", "--profile", "paper")
     assert done.returncode == 5 and "--profile paper" in done.stderr
+
+
+def test_fusion_and_depth(grasp: Run, indexes: Path) -> None:
+    where = ("-x", str(indexes / "three"), "-q", "When did the river freeze?")
+    dense = ["--fusion", "weighted", "--fusion-weight", "1"]
+    (best, *_) = contexts(grasp("retrieve", *where, *dense))
+    assert (best["id"], best["score"]) == ("d0", 1.0)
+    sparse = ["--fusion", "weighted", "--fusion-weight", "0", "--depth", "1"]
+    found = contexts(grasp("retrieve", *where, *sparse))
+    assert found[0]["score"] == 1.0 and found[0]["sparse_rank"] == 1 and len(found) <= 2
+    done = grasp("retrieve", *where, "--fusion-weight", "1.5")
+    assert done.returncode == 2 and "--fusion-weight" in done.stderr
 
 
 SPY = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grasp_cli.retrieval.fusion import reciprocal_ranks
+from grasp_cli.retrieval.fusion import reciprocal_ranks, weighted_scores
 
 RANKINGS = st.lists(st.lists(st.integers(0, 12), max_size=12), max_size=4)
 
@@ -42,3 +42,33 @@ def test_a_duplicate_within_a_list_counts_once() -> None:
 
 def test_absent_adds_nothing() -> None:
     assert reciprocal_ranks([[1], []], kappa=10) == reciprocal_ranks([[1]], kappa=10)
+
+
+SCORES = st.dictionaries(st.integers(0, 12), st.floats(-5, 5).map(lambda x: round(x, 3)))
+
+
+def naive_weighted(
+    dense: dict[int, float], sparse: dict[int, float], weight: float
+) -> dict[int, float]:
+    def normal(scores: dict[int, float], item: int) -> float:
+        if item not in scores:
+            return 0.0
+        span = max(scores.values()) - min(scores.values())
+        return (scores[item] - min(scores.values())) / span if span else 1.0
+
+    return {
+        item: round(weight * normal(dense, item) + (1 - weight) * normal(sparse, item), 4)
+        for item in {*dense, *sparse}
+    }
+
+
+@given(SCORES, SCORES, st.sampled_from([0, 0.25, 0.5, 1]))
+def test_weighted_equals_the_formula(
+    dense: dict[int, float], sparse: dict[int, float], weight: float
+) -> None:
+    assert weighted_scores(dense, sparse, weight) == naive_weighted(dense, sparse, weight)
+
+
+def test_weighted_by_hand() -> None:
+    fused = weighted_scores({1: 0.9, 2: 0.5, 3: 0.1}, {2: 8.0, 4: 4.0}, 0.25)
+    assert fused == {1: 0.25, 2: 0.875, 3: 0.0, 4: 0.0}

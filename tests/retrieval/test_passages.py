@@ -52,6 +52,43 @@ def test_passages_are_slices_of_whole_sentences(text: str, most: int) -> None:
         assert len(group) == 1 or count_words(passage.text) <= most
 
 
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 14), st.integers(0, 3))
+def test_overlapping_is_the_best_of_all_groupings(
+    sizes: list[int], most: int, overlap: int
+) -> None:
+    def begun(first: int, last: int) -> int:
+        early = max(0, first - overlap)
+        while last - first == 1 and early < first and sum(sizes[early:last]) > most:
+            early += 1
+        return early
+
+    def cost(runs: list[tuple[int, int]]) -> tuple[int, int]:
+        return len(runs), sum(sum(sizes[a:b]) ** 2 for a, b in runs)
+
+    early = [[(begun(a, b), b) for a, b in runs] for runs in groupings(len(sizes))]
+    allowed = [
+        made
+        for runs, made in zip(groupings(len(sizes)), early, strict=True)
+        if all(
+            sum(sizes[e:b]) <= most or b - a == 1 for (a, b), (e, _) in zip(runs, made, strict=True)
+        )
+    ]
+    found = balanced(sizes, most, overlap)
+    assert found in allowed
+    assert cost(found) == min(map(cost, allowed))
+
+
+def test_overlap_repeats_whole_sentences() -> None:
+    text = " ".join(f"Sentence number {i} has six words." for i in range(26))
+    passages = list(cut({"id": "d", "text": text}, 60, 2))
+    assert len(passages) > 2
+    for before, after in pairwise(passages):
+        shared = text[after.start : before.end]
+        assert len(segment(shared)) == 2 and before.text.endswith(shared)
+        assert count_words(after.text) <= 60
+    assert passages[0].start == 0 and passages[-1].end == len(text)
+
+
 def test_no_tiny_last_passage() -> None:
     text = " ".join(f"Sentence number {i} has six words." for i in range(26))
     sizes = [count_words(p.text) for p in cut({"id": "d", "text": text}, 150)]

@@ -68,15 +68,15 @@ def naive_hybrid(question: str, k: int, pool: int, kappa: float) -> list[tuple[s
     return [(name, -score) for score, name in best[:k]]
 
 
-OPTIONS = [(5, 100, 10), (3, 1, 60), (20, 7, 0), (9, 20, 1)]
+OPTIONS = [(5, None, 10), (12, None, 10), (3, 1, 60), (20, 7, 0), (9, 20, 1)]
 
 
 @pytest.mark.parametrize(("k", "depth", "kappa"), OPTIONS)
-def test_hybrid(make_index: MakeIndex, k: int, depth: int, kappa: float) -> None:
+def test_hybrid(make_index: MakeIndex, k: int, depth: int | None, kappa: float) -> None:
     index = make_index(DOCUMENTS)
     outcomes = ask(index, QUESTIONS, top_k=k, depth=depth, rrf_k=kappa)
     for question, outcome in zip(QUESTIONS, outcomes, strict=True):
-        assert found(outcome) == naive_hybrid(question, k, max(depth, 10 * k), kappa)
+        assert found(outcome) == naive_hybrid(question, k, depth or max(100, 10 * k), kappa)
 
 
 def test_dense_and_sparse(make_index: MakeIndex) -> None:
@@ -85,6 +85,34 @@ def test_dense_and_sparse(make_index: MakeIndex) -> None:
         outcomes = ask(index, QUESTIONS, mode=mode, top_k=7)
         for question, outcome in zip(QUESTIONS, outcomes, strict=True):
             assert found(outcome) == [(name, -score) for score, name in naive(question)[:7]]
+
+
+def test_weighted(make_index: MakeIndex) -> None:
+    index, pool, weight = make_index(DOCUMENTS), 30, 0.3
+    options = {"fusion": "weighted", "fusion_weight": weight, "depth": pool, "top_k": 9}
+    for question, outcome in zip(QUESTIONS, ask(index, QUESTIONS, **options), strict=True):
+        scores: dict[str, float] = {}
+        for ranking, share in (
+            (naive_dense(question)[:pool], weight),
+            (naive_sparse(question)[:pool], 1 - weight),
+        ):
+            values = [-score for score, _ in ranking]
+            for score, name in ranking:
+                span = max(values) - min(values)
+                normal = (-score - min(values)) / span if span else 1.0
+                scores[name] = scores.get(name, 0) + share * normal
+        best = sorted((-round(score, 4), name) for name, score in scores.items())[:9]
+        assert found(outcome) == [(name, -score) for score, name in best]
+
+
+def test_scores_of_both_lists(make_index: MakeIndex) -> None:
+    (outcome,) = ask(make_index(DOCUMENTS), [QUESTIONS[0]], top_k=10)
+    dense = {name: -score for score, name in naive_dense(QUESTIONS[0])}
+    sparse = {name: -score for score, name in naive_sparse(QUESTIONS[0])}
+    for context in outcome["contexts"]:
+        assert context.get("dense_score", dense[context["id"]]) == dense[context["id"]]
+        assert context.get("sparse_score") == sparse.get(context["id"])
+        assert ("sparse_rank" in context) == ("sparse_score" in context)
 
 
 def test_ranks_of_both_lists(make_index: MakeIndex) -> None:
@@ -112,7 +140,9 @@ def test_keys_and_place(make_index: MakeIndex) -> None:
         "score",
         "rank",
         "dense_rank",
+        "dense_score",
         "sparse_rank",
+        "sparse_score",
         "url",
     ]
     assert record["contexts"] == []

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from grasp_cli.retrieval import sparse
 from grasp_cli.retrieval.ranking import Order
 from grasp_cli.retrieval.sparse import SparseBuilder, SparseIndex
 from grasp_cli.retrieval.tokens import Tokenizer
@@ -29,16 +30,20 @@ def in_order(count: int) -> Order:
 
 
 def index_of(texts: list[str], directory: Path, method: str) -> SparseIndex:
-    builder = SparseBuilder(TOKENIZER, method)
+    builder = SparseBuilder(directory / "bm25", TOKENIZER, method)
     builder.add(texts[: len(texts) // 2])
     builder.add(texts[len(texts) // 2 :])
-    builder.save(directory)
-    return SparseIndex(directory, builder.words, TOKENIZER, in_order(len(texts)))
+    builder.save()
+    order, count = in_order(len(texts)), len(texts)
+    return SparseIndex(directory / "bm25", builder.words, count, TOKENIZER, order, method)
 
 
 def corpus(kind: str) -> list[str]:
     """Texts of several kinds; in all of them some words are in more than half of the texts."""
     chance = random.Random(kind)
+    if kind == "chinese":
+        data = json.loads(shared("data/xquad/xquad.zh.json").read_text())["data"]
+        return [paragraph["context"] for part in data for paragraph in part["paragraphs"]]
     if kind == "wiki":
         path = shared("data/2wikimultihopqa/2wikimultihopqa_corpus_6119.jsonl")
         with open(path, encoding="utf-8") as stream:
@@ -53,13 +58,16 @@ def corpus(kind: str) -> list[str]:
     return [" ".join(["the of", *chance.choices(words, k=12)]) for _ in range(50)] + ["", "!?"]
 
 
-@pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki"])
-def test_okapi_ranks_as_rank_bm25(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki", "chinese"])
+def test_okapi_ranks_as_rank_bm25(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = corpus(kind)
     tokens = [TOKENIZER.words(text) for text in texts]
     oracle = BM25Okapi(tokens, k1=1.5, b=0.75, epsilon=0.25)
     frequencies = Counter(word for words in tokens for word in set(words))
     assert any(count > len(texts) / 2 for count in frequencies.values())
+    monkeypatch.setattr(sparse, "_BLOCK", 97)  # postings are sorted in many blocks
     index = index_of(texts, tmp_path, "okapi")
     chance = random.Random(0)
     for _ in range(60):
@@ -74,7 +82,7 @@ def test_okapi_ranks_as_rank_bm25(kind: str, tmp_path: Path) -> None:
         assert all(a >= b - 2e-4 for a, b in pairwise(exact))
 
 
-@pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki"])
+@pytest.mark.parametrize("kind", ["skewed", "short", "with empty texts", "wiki", "chinese"])
 def test_lucene_scores_as_bm25s(kind: str, tmp_path: Path) -> None:
     texts = corpus(kind)
     tokens = [TOKENIZER.words(text) for text in texts]
@@ -108,11 +116,11 @@ def test_ties_are_broken_by_id_at_every_depth(order: list[int], depth: int) -> N
     import tempfile
 
     with tempfile.TemporaryDirectory() as directory:
-        builder = SparseBuilder(TOKENIZER, "lucene")
+        builder = SparseBuilder(Path(directory) / "bm25", TOKENIZER, "lucene")
         builder.add(["river ice"] * 12)
-        builder.save(Path(directory))
+        builder.save()
         ids = np.array(order, np.uint32)
-        index = SparseIndex(Path(directory), builder.words, TOKENIZER, ids)
+        index = SparseIndex(Path(directory) / "bm25", builder.words, 12, TOKENIZER, ids)
         found = index.search("river", depth)
         assert [order[position] for position in found.positions] == list(range(depth))
 
@@ -122,9 +130,23 @@ def test_nothing_to_find(texts: list[str], tmp_path: Path) -> None:
     assert len(index_of(texts, tmp_path, "okapi").search("river", 3)) == 0
 
 
+@pytest.mark.parametrize("block", [1, 2, 5, 1 << 20])
+def test_blocks_change_no_byte(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = corpus("skewed")
+    index_of(texts, tmp_path, "okapi")
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "bm25").iterdir()}
+    monkeypatch.setattr(sparse, "_BLOCK", block)
+    (tmp_path / "again").mkdir()
+    index_of(texts, tmp_path / "again", "okapi")
+    again = {path.name: path.read_bytes() for path in (tmp_path / "again" / "bm25").iterdir()}
+    assert again == whole
+
+
 def test_files_hold_no_pickle_and_are_mapped(tmp_path: Path) -> None:
     index = index_of(["river", "bank"], tmp_path, "lucene")
-    assert {path.suffix for path in tmp_path.iterdir()} == {".npy", ".json"}
-    for path in tmp_path.glob("*.npy"):
+    names = sorted(path.name for path in (tmp_path / "bm25").iterdir())
+    assert names == ["passages.npy", "scores.npy", "starts.npy", "words.npy", "words.txt"]
+    for path in (tmp_path / "bm25").glob("*.npy"):
         np.load(path, allow_pickle=False)
     assert isinstance(index._engine.scores["data"], np.memmap)
+    assert (tmp_path / "bm25" / "words.txt").read_text() == "bank\nriver\n"

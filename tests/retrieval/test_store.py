@@ -7,18 +7,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grasp_cli.pipe.errors import MissingError, ProcessingError, UsageError
+from grasp_cli.retrieval.ids import part_mark
 from grasp_cli.retrieval.store import Index, Manifest
-from grasp_cli.retrieval.writer import Settings, build, part_mark
+from grasp_cli.retrieval.workplace import interrupted
+from grasp_cli.retrieval.writer import Settings, build
 from tests.retrieval.conftest import MakeIndex
 from tests.retrieval.fakes import HashingEncoder
 
@@ -133,7 +137,10 @@ def test_other_version_is_refused(make_index: MakeIndex) -> None:
     directory = make_index([RIVER]).directory
     manifest = json.loads((directory / "index.json").read_text())
     (directory / "index.json").write_text(json.dumps({**manifest, "version": 99}))
-    with pytest.raises(ProcessingError, match=r"format 99, and this grasp reads format 1; make"):
+    with pytest.raises(ProcessingError, match=r"format 99, .* format 2; it needs a newer grasp"):
+        Manifest.read(directory)
+    (directory / "index.json").write_text(json.dumps({**manifest, "version": 1}))
+    with pytest.raises(ProcessingError, match=r"format 1, .* format 2; make it again"):
         Manifest.read(directory)
 
 
@@ -142,9 +149,12 @@ PARTS = [
     "passages.jsonl",
     "offsets.npy",
     "order.npy",
-    "dense.faiss",
-    "bm25/data.csc.index.npy",
-    "bm25/vocab.index.json",
+    "vectors.bin",
+    "bm25/scores.npy",
+    "bm25/passages.npy",
+    "bm25/starts.npy",
+    "bm25/words.txt",
+    "bm25/words.npy",
 ]
 
 
@@ -238,7 +248,7 @@ def test_a_killed_build_is_cleared_away(tmp_path: Path) -> None:
         cwd=Path(__file__).parent.parent.parent,
     )
     assert done.returncode == -signal.SIGKILL
-    assert (tmp_path / "x.building").exists()
+    assert interrupted(tmp_path / "x") == 1024
     assert contexts(Index(tmp_path / "x")) == [RIVER]
     build([LONG], tmp_path / "x", SETTINGS, HashingEncoder())
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
@@ -257,3 +267,27 @@ def test_killed_between_the_two_renames(tmp_path: Path) -> None:
     with pytest.raises(ProcessingError):
         build(failing(), tmp_path / "x", SETTINGS, HashingEncoder())
     assert contexts(Index(tmp_path / "x")) == [RIVER]
+
+
+class Blank:
+    """An encoder that takes no time."""
+
+    dimension = 2
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        assert len(texts) <= 1024
+        return np.zeros((len(texts), 2), np.float32)
+
+
+def test_one_document_of_five_megabytes(tmp_path: Path) -> None:
+    """It is cut, encoded in windows, and every passage is where it says."""
+    text = " ".join(f"The {number}th gate of the lock is shut." for number in range(150_000))
+    assert len(text) > 5_000_000
+    documents = [{"id": "long", "text": text}, RIVER]
+    build(documents, tmp_path / "x", SETTINGS, Blank())
+    index = Index(tmp_path / "x")
+    assert index.manifest.documents == 2 and index.manifest.passages > 5000
+    (found,) = index.sparse.search("99999th", 1).positions
+    context = index.context(int(found), {})
+    assert "99999th" in context["text"]
+    assert text[context["start"] : context["end"]] == context["text"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grasp_cli.pipe.errors import ProcessingError
-from grasp_cli.retrieval.tokens import STOP_WORDS, Tokenizer, count_words
+from grasp_cli.retrieval.tokens import STEMMERS, STOP_WORDS, Tokenizer, count_words
 
 WORDS = [
     ("The River froze, twice!", ["the", "river", "froze", "twice"]),
@@ -55,13 +55,47 @@ def test_stop_words() -> None:
     assert all(word == word.lower() and word.isascii() for word in STOP_WORDS["english"])
 
 
+STEMS = [
+    ("english", "The frozen rivers were freezing", ["the", "frozen", "river", "were", "freez"]),
+    ("german", "Die Häuser am Fluss", ["die", "haus", "am", "fluss"]),
+    ("none", "rivers", ["rivers"]),
+    ("english", "水库建成", ["水库", "库建", "建成"]),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "words"), STEMS)
+def test_stems(language: str, text: str, words: list[str]) -> None:
+    assert Tokenizer(stem=language).words(text) == words
+
+
+def test_stop_words_are_left_out_before_words_are_stemmed() -> None:
+    assert Tokenizer("english", "english").words("Doing things having been done") == [
+        "thing",
+        "done",
+    ]
+
+
+@pytest.mark.parametrize("language", STEMMERS)
+@given(st.text(max_size=30))
+def test_no_stemmer_fails_or_loses_a_word(language: str, text: str) -> None:
+    stems = Tokenizer(stem=language).words(text)
+    assert all(stems) and len(stems) == len(Tokenizer().words(text))
+
+
 def test_settings_come_back() -> None:
-    tokenizer = Tokenizer("english")
+    tokenizer = Tokenizer("english", "german")
     assert Tokenizer.of(tokenizer.settings()) == tokenizer
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"version": 99, "stop_words": "none"}, {"version": 1, "stop_words": "klingon"}]
+    "settings",
+    [
+        {},
+        {"version": 99, "stop_words": "none", "stem": "none"},
+        {"version": 1, "stop_words": "klingon", "stem": "none"},
+        {"version": 1, "stop_words": "none", "stem": "klingon"},
+        {"version": 1, "stop_words": "none"},
+    ],
 )
 def test_unknown_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ProcessingError, match="tokenizer"):
