@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grasp_cli.evaluation.metrics import BY_NAME
+from grasp_cli.evaluation.metrics import BY_NAME, Metric
 from grasp_cli.pipe.errors import GateError, UsageError
 
 
@@ -18,16 +18,16 @@ class Gate:
     least: float
 
 
-def parse_gate(text: str) -> Gate:
-    """ "f1=0.4" as a gate; `UsageError` for what is none."""
+def parse_gate(text: str, metrics: Mapping[str, Metric] = BY_NAME) -> Gate:
+    """ "f1=0.4" as a gate on one of `metrics`; `UsageError` for what is none."""
     name, _, value = text.partition("=")
-    metric = BY_NAME.get(name.strip())
+    metric = metrics.get(name.strip())
     if metric is None:
-        raise UsageError(f'--min {text}: no metric "{name}"; there are {", ".join(BY_NAME)}')
+        raise UsageError(f'--min {text}: no metric "{name}"; there are {", ".join(metrics)}')
     try:
         least = float(value)
     except ValueError:
-        raise UsageError(f"--min {text}: write METRIC=VALUE, as in f1=0.4") from None
+        raise UsageError(f"--min {text}: write METRIC=VALUE, as in {name}=0.4") from None
     if metric.unit == "share" and not 0 <= least <= 1:
         raise UsageError(f"--min {text}: {name} runs from 0 to 1, as in {name}=0.4")
     return Gate(metric.name, least)

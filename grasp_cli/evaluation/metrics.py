@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -46,10 +47,29 @@ COST_METRICS = (
     Metric("seconds_compress", "compress s", "seconds", "seconds per question to compress"),
     Metric("seconds_answer", "answer s", "seconds", "seconds per question to answer"),
 )
+RANKING_COUNTS = (
+    Metric("n", "n", "count", "judged questions"),
+    Metric("failed", "failed", "count", "records with an error; they count as 0"),
+    Metric("missing", "missing", "count", "questions without results; they count as 0"),
+)
 METRICS = (*ANSWER_METRICS, *EVIDENCE_METRICS, *COST_METRICS)
 BY_NAME = {metric.name: metric for metric in (*COUNTS, *METRICS)}
 
 
-def definitions() -> str:
+def ranking_metrics(cutoffs: Sequence[int]) -> tuple[Metric, ...]:
+    """The metrics of `grasp evaluate --retrieval`, recall and hit rate at each cutoff."""
+    found, hits = "share of the relevant documents in the first", "a relevant document in the first"
+    gain = "gain (grade / log2(rank + 1)) of the first 10 against that of the ideal ranking"
+    precision = "mean precision at the ranks of the relevant documents"
+    return (
+        *(Metric(f"recall@{k}", f"R@{k}", "share", f"{found} {k}") for k in cutoffs),
+        *(Metric(f"hit@{k}", f"hit@{k}", "share", f"{hits} {k}") for k in cutoffs),
+        Metric("mrr", "MRR", "share", "1 / rank of the first relevant document"),
+        Metric("ndcg@10", "nDCG@10", "share", gain),
+        Metric("map", "MAP", "share", precision),
+    )
+
+
+def definitions(metrics: Iterable[Metric] = BY_NAME.values()) -> str:
     """One line per metric, for help texts."""
-    return "\n".join(f"{metric.name}: {metric.definition}." for metric in BY_NAME.values())
+    return "\n".join(f"{metric.name}: {metric.definition}." for metric in metrics)

@@ -21,11 +21,21 @@ Grid = list[list[str]]
 
 @dataclass(frozen=True)
 class Column:
-    """A key of the rows, its heading, and the unit of its values (text, count, share, seconds)."""
+    """A key of the rows, its heading, and the unit of its values (text, count, share, seconds).
+
+    With `interval`, the rows also hold the ends of an interval around the value, under `key_low`
+    and `key_high`.
+    """
 
     key: str
     heading: str
     unit: str
+    interval: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys of the rows that belong to the column."""
+        return (self.key, f"{self.key}_low", f"{self.key}_high")[: 3 if self.interval else 1]
 
 
 @dataclass(frozen=True)
@@ -55,10 +65,9 @@ def cell(value: Any, unit: str) -> str:
 def grid(table: Table) -> Grid:
     """Headings and cells, one list per line; the columns of shares say %."""
     known = table.known()
-    headings = [f"{c.heading} %" if c.unit == "share" else c.heading for c in known.columns]
     return [
-        headings,
-        *([cell(row.get(c.key), c.unit) for c in known.columns] for row in known.rows),
+        [_heading(column) for column in known.columns],
+        *([_entry(row, column) for column in known.columns] for row in known.rows),
     ]
 
 
@@ -96,9 +105,8 @@ def markdown(table: Table) -> str:
 def comma_separated(table: Table, delimiter: str = ",") -> str:
     """CSV with all columns by key; shares from 0 to 1, what is not known is empty."""
     text = io.StringIO()
-    keys = [column.key for column in table.columns]
     writer = csv.DictWriter(
-        text, keys, extrasaction="ignore", delimiter=delimiter, lineterminator="\n"
+        text, _keys(table), extrasaction="ignore", delimiter=delimiter, lineterminator="\n"
     )
     writer.writeheader()
     writer.writerows(table.rows)
@@ -149,8 +157,23 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
+def _heading(column: Column) -> str:
+    unit = " %" if column.unit == "share" else ""
+    return f"{column.heading}{unit}{' [95 %]' if column.interval else ''}"
+
+
+def _entry(row: dict[str, Any], column: Column) -> str:
+    """The cell of a row, with its interval in brackets where there is one."""
+    value, *ends = (cell(row.get(key), column.unit) for key in column.keys)
+    return f"{value} [{', '.join(ends)}]" if ends and value != _BLANK else value
+
+
+def _keys(table: Table) -> list[str]:
+    return [key for column in table.columns for key in column.keys]
+
+
 def _objects(table: Table) -> list[str]:
-    keys = [column.key for column in table.columns]
+    keys = _keys(table)
     return [json_lines.dumps({key: row.get(key) for key in keys}).decode() for row in table.rows]
 
 

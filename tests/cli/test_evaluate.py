@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from grasp_cli.evaluation.metrics import BY_NAME
+from grasp_cli.evaluation.metrics import BY_NAME, ranking_metrics
 from tests.conftest import GRASP, SHARED, Run, lines
 
 ERROR = {"stage": "answer", "type": "TooSlow", "message": "late", "retryable": True}
@@ -168,7 +168,7 @@ def test_what_is_wrong(
 
 def test_help_defines_every_metric(grasp: Run) -> None:
     shown = " ".join(grasp("evaluate", "--help", COLUMNS="120").stdout.split())
-    for metric in BY_NAME.values():
+    for metric in (*BY_NAME.values(), *ranking_metrics((5, 20))):
         assert f"{metric.name}: {metric.definition}." in shown
 
 

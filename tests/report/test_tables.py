@@ -92,3 +92,14 @@ def test_markdown_by_hand() -> None:
         "| --- | ---: | ---: | ---: | ---: |",
         "| none\\|x | 7405 | 48.0 | - | 0.041 |",
     ]
+
+
+def test_intervals_stand_in_brackets_or_in_columns_of_their_own() -> None:
+    columns = (Column("label", "", "text"), Column("map", "MAP", "share", interval=True))
+    rows = [{"label": "x", "map": 0.5, "map_low": 0.4123, "map_high": 0.6}]
+    table = Table(columns, [*rows, {"label": "y"}])
+    assert "x  50.0 [41.2, 60.0]\n" in plain(table)
+    assert "MAP % [95 %]" in plain(table)
+    assert plain(table).endswith("y                  -\n")
+    assert FORMATS["csv"](table) == "label,map,map_low,map_high\nx,0.5,0.4123,0.6\ny,,,\n"
+    assert json.loads(FORMATS["json"](table))[0] == rows[0]
