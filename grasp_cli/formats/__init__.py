@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
-from grasp_cli.formats.base import Format
+from grasp_cli.formats.base import DocumentFormat, Format
 
 FORMATS: dict[str, str] = {
     "hotpotqa": "grasp_cli.formats.hotpotqa:HotpotQA",
@@ -14,11 +15,37 @@ FORMATS: dict[str, str] = {
     "squad": "grasp_cli.formats.squad:SQuAD",
     "beir": "grasp_cli.formats.beir:BEIR",
 }
+DOCUMENT_FORMATS: dict[str, str] = {
+    "text": "grasp_cli.formats.text_files:TextFiles",
+    "csv": "grasp_cli.formats.delimited:CSV",
+    "tsv": "grasp_cli.formats.delimited:TSV",
+    "parquet": "grasp_cli.formats.parquet:Parquet",
+}
 
-__all__ = ["FORMATS", "Format", "load_format"]
+__all__ = [
+    "DOCUMENT_FORMATS",
+    "FORMATS",
+    "DocumentFormat",
+    "Format",
+    "load_document_format",
+    "load_format",
+]
 
 
 def load_format(name: str) -> Format:
     """A new reader for the format `name`, a key of `FORMATS`."""
-    module, _, attribute = FORMATS[name].partition(":")
-    return cast(Format, getattr(import_module(module), attribute)())
+    return cast(Format, _load(FORMATS[name])())
+
+
+def load_document_format(name: str, columns: Mapping[str, str] | None = None) -> DocumentFormat:
+    """A new reader for `name`, a key of `DOCUMENT_FORMATS`.
+
+    `columns` says which column of a table is `id`, `title` or `text`; `UsageError` where the
+    format has no columns.
+    """
+    return cast(DocumentFormat, _load(DOCUMENT_FORMATS[name])(columns or {}))
+
+
+def _load(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)

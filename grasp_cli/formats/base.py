@@ -30,6 +30,16 @@ class Format(Protocol):
         ...
 
 
+class DocumentFormat(Protocol):
+    """Reads documents `{id, title?, text, …}` from files that know of no questions."""
+
+    notes: Counter[str]
+
+    def documents(self, path: Path) -> Iterator[Record]:
+        """Documents in the order of the file."""
+        ...
+
+
 class ItemFormat(ABC):
     """A format whose files are JSON arrays or lines of objects."""
 
