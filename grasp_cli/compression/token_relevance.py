@@ -97,7 +97,10 @@ class TokenRelevance:
             owner, start, end = windows[number]
             inner = states[skip : skip + end - start].numpy()
             lengths = np.maximum(np.linalg.norm(inner, axis=1, keepdims=True), 1e-12)
-            raw[owner][start:end] = (inner @ questions[owner]) / lengths
+            # One by one: a product with two columns rounds otherwise than one with a single column,
+            # and who else asks about a passage must not change a bit.
+            products = np.stack([inner @ question for question in questions[owner].T], axis=1)
+            raw[owner][start:end] = products / lengths
         return raw
 
     def _tokens(self, passage: Passage) -> _Tokens:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grasp_cli.compression.methods import Encoders, Models, build
 from grasp_cli.compression.stage import Compress, Setting
+from grasp_cli.compression.tasks import Task
+from grasp_cli.compression.token_relevance import TokenRelevance
 from grasp_cli.defaults import COMPRESS
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.models.locate import find
 from grasp_cli.models.profiles import model_for
 from grasp_cli.pipe.errors import MissingError
+from tests.compression import tiny
 from tests.compression.fakes import Words
 from tests.conftest import ROOT
 
@@ -67,6 +71,19 @@ def test_sizes_1_3_and_64_decide_alike(minilm: str, records: list[Any], dtype: s
     alone, few, all_at_once = (compressed(records, minilm, dtype, size) for size in (1, 3, 64))
     assert alone == few == all_at_once
     assert any(out["compression"]["removed"] > 0.3 for out in alone)
+
+
+def test_who_else_asks_about_a_passage_changes_no_bit(tmp_path: Path) -> None:
+    encoder = Encoder(tiny.bert(tmp_path), threads=1)
+    relevance = TokenRelevance(encoder, COMPRESS)
+    text = "The dam was built in 1911. It burst in 1924! Nobody was hurt."
+    (passage,) = Task.of({"question": "", "contexts": [{"text": text}]}, "rule").passages
+    read = [relevance._tokens(passage)]
+    asked = encoder.embed(["When did it burst?", "Who was hurt?", "Why?"])
+    (together,) = relevance._similarities(read, [asked.T])
+    for number in range(len(asked)):
+        (alone,) = relevance._similarities(read, [asked[number : number + 1].T])
+        assert alone[:, 0].tobytes() == together[:, number].tobytes()
 
 
 @pytest.mark.models
