@@ -279,13 +279,13 @@ def _causal_model(models: Models) -> CausalModel:
 
 
 def _none(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
-    from grasp_cli.compression.baselines import Everything
+    from grasp_cli.compression.baselines.none import Everything
 
     return Everything()
 
 
 def _lead(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
-    from grasp_cli.compression.baselines import Lead
+    from grasp_cli.compression.baselines.lead import Lead
 
     return Lead(options)
 

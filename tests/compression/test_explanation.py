@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from grasp_cli.compression.baselines import Lead
+from grasp_cli.compression.baselines.lead import Lead
 from grasp_cli.compression.stage import Compress, Setting
 from grasp_cli.defaults import COMPRESS
 from grasp_cli.pipe.engine import Tally, run_stage

@@ -1,4 +1,4 @@
-"""Methods that need no model: everything, and the first sentences of each passage."""
+"""The first sentences of each passage, whatever the question."""
 
 from __future__ import annotations
 
@@ -8,21 +8,8 @@ from grasp_cli.compression.tasks import Candidate, Selection, Task, runs
 from grasp_cli.defaults import CompressDefaults
 
 
-class Everything:
-    """No compression: what the others are compared with."""
-
-    name = "none"
-
-    def load(self) -> None:
-        """Nothing to load."""
-
-    def select(self, tasks: Sequence[Task]) -> Iterable[Selection]:
-        """Every sentence of every passage."""
-        return [_first(task, None) for task in tasks]
-
-
 class Lead:
-    """The first sentences of each passage, whatever the question."""
+    """Keeps the beginnings."""
 
     name = "lead"
 
@@ -34,10 +21,11 @@ class Lead:
 
     def select(self, tasks: Sequence[Task]) -> Iterable[Selection]:
         """The first `lead_sentences` of every passage."""
-        return [_first(task, self.options.lead_sentences) for task in tasks]
+        return [leading(task, self.options.lead_sentences) for task in tasks]
 
 
-def _first(task: Task, most: int | None) -> Selection:
+def leading(task: Task, most: int | None) -> Selection:
+    """At most so many sentences of each passage (None: all), each passage's a unit."""
     units: list[Candidate] = []
     for passage in task.passages:
         positions = range(len(passage.sentences))[:most]

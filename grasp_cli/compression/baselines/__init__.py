@@ -1,0 +1,1 @@
+"""Published compressors and simple ones, to compare with; one file each."""
