@@ -81,7 +81,7 @@ class Blocks:
         """Append a block, and note that it is finished once it is on the disk."""
         self._streams[PASSAGES].writelines(json_lines.dumps(_stored(p)) + b"\n" for p in passages)
         self._streams[BLANK].writelines(json_lines.dumps(name) + b"\n" for name in blank)
-        self._streams[VECTORS].write(memoryview(self._narrowed(vectors)).cast("B"))
+        self._streams[VECTORS].write(self._narrowed(vectors).tobytes())
         self.passages += len(passages)
         for stream in self._streams.values():
             stream.flush()

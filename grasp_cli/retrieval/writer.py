@@ -25,7 +25,7 @@ from grasp_cli.retrieval.blocks import Blocks
 from grasp_cli.retrieval.dense import Embedder, Vectors, open_vectors
 from grasp_cli.retrieval.passages import Passage, cut
 from grasp_cli.retrieval.settings import Settings
-from grasp_cli.retrieval.store import PASSAGES, VECTORS, Index, Manifest
+from grasp_cli.retrieval.store import VECTORS, Index, Manifest
 from grasp_cli.retrieval.workplace import NEW, workplace
 
 __all__ = ["Built", "Settings", "build"]
@@ -84,11 +84,9 @@ def build(
     """
     if base is not None and base.manifest.settings != settings:
         raise UsageError(f"{directory}: an index keeps its settings when documents are added")
-    if base is not None:
-        _ = base.vectors, base.part(PASSAGES)  # damage is said before any work
     with workplace(directory) as building:
-        if base is not None and Manifest.read(directory).content != base.manifest.content:
-            raise ProcessingError(f"{directory}: another process has just changed this index")
+        if base is not None:
+            _check_base(directory, base)
         dimension = base.manifest.model["dimension"] if base else encoder.dimension
         blocks = Blocks(building, _job(settings, base, delete), settings.dense_dtype, resume)
         try:
@@ -112,6 +110,14 @@ def build(
         )
     deleted = len(old & delete)
     return Built(manifest, len(gone) - deleted, deleted, len(delete) - deleted, blocks.resumed)
+
+
+def _check_base(directory: Path, base: Index) -> None:
+    """Before any work: `base` is still the index at `directory`, and whole by its sizes."""
+    if Manifest.read(directory).content != base.manifest.content:
+        raise ProcessingError(f"{directory}: another process has just changed this index")
+    for name in base.manifest.files:
+        base.part(name)
 
 
 def _job(settings: Settings, base: Index | None, delete: AbstractSet[str]) -> Record:

@@ -43,7 +43,8 @@ def corpus(kind: str) -> list[str]:
     chance = random.Random(kind)
     if kind == "chinese":
         data = json.loads(shared("data/xquad/xquad.zh.json").read_text())["data"]
-        return [paragraph["context"] for part in data for paragraph in part["paragraphs"]]
+        paragraphs = [paragraph for part in data for paragraph in part["paragraphs"]]
+        return ["水库，" + paragraph["context"] for paragraph in paragraphs]
     if kind == "wiki":
         path = shared("data/2wikimultihopqa/2wikimultihopqa_corpus_6119.jsonl")
         with open(path, encoding="utf-8") as stream:
