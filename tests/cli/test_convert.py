@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from tests.conftest import GRASP, Run, lines
@@ -86,6 +88,15 @@ def test_limit_stops_early_and_output_is_whole(grasp: Run, tmp_path: Path) -> No
         (("beir",), "", 2, "beir reads a folder"),
         (("beir", "."), "", 4, "there is no queries.jsonl"),
         (("hotpotqa", "data.json", "--limit", "0"), "", 2, "--limit"),
+        (("hotpotqa", "data.json", "--column", "text=x"), "", 2, "--column is for tables"),
+        (("csv", "--column", "body=x"), "", 2, "--column body=x: write KEY=COLUMN"),
+        (("csv",), "id,body\n1,x\n", 4, "stdin: no column is called text or contents; its columns"),
+        (("csv",), "id,text\n", 4, "stdin: no record at all"),
+        (("csv",), "id,text\n1,x\n1,y\n", 4, 'the id "1" comes twice'),
+        (("text", "."), "", 4, "no text file in this directory"),
+        (("trec-run", "--documents"), "", 2, "contradict each other"),
+        (("trec-run", "--tag", "a b"), "", 2, "a name without spaces"),
+        (("trec-run",), "", 4, "stdin: no record at all"),
     ],
 )
 def test_what_is_wrong(
@@ -125,3 +136,43 @@ def test_the_reader_may_go_away(tmp_path: Path) -> None:
     assert convert.wait(60) == 141
     assert convert.stderr.read() == b""
     convert.stderr.close()
+
+
+def test_documents_from_files_and_tables(grasp: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "dam.md").write_text("# The Dam\n\nIt burst.")
+    (tmp_path / "notes" / "two.txt").write_text("Two.")
+    (tmp_path / "more.txt").write_text("More.")
+    done = grasp("convert", "text", "notes", "more.txt")
+    assert lines(done.stdout) == [
+        {"id": "dam.md", "title": "The Dam", "text": "# The Dam\n\nIt burst."},
+        {"id": "two.txt", "text": "Two."},
+        {"id": "more.txt", "text": "More."},
+    ]
+    assert "3 documents written" in done.stderr
+    assert lines(grasp("convert", "text", stdin="Fähre").stdout) == [
+        {"id": "stdin", "text": "Fähre"}
+    ]
+    table = "url;x\tbody\nu1\tOne, two.\nu2\tThree.\n"
+    options = ("convert", "tsv", "--column", "id=url;x", "--column", "text=body")
+    done = grasp(*options, "--limit", "1", stdin=table)
+    assert lines(done.stdout) == [{"id": "u1", "text": "One, two."}]
+
+
+def test_parquet_from_standard_input(grasp: Run, tmp_path: Path) -> None:
+    table = pyarrow.table({"id": ["a", "b"], "text": ["One.", "Two."]})
+    pyarrow.parquet.write_table(table, tmp_path / "x.parquet")
+    done = grasp("convert", "parquet", stdin=(tmp_path / "x.parquet").read_bytes())
+    assert lines(done.stdout) == table.to_pylist()
+    assert done.stdout == grasp("convert", "parquet", "x.parquet").stdout
+
+
+def test_a_run_for_trec_eval(grasp: Run, tmp_path: Path) -> None:
+    record = {"id": "q1", "question": "?", "contexts": [{"id": "b", "text": "x", "score": 2}]}
+    text = json.dumps(record) + "\n" + json.dumps({**record, "id": "q2"}) + "\n"
+    done = grasp("convert", "trec-run", "--tag", "mine", "-o", "run.txt", stdin=text)
+    assert (tmp_path / "run.txt").read_text() == "q1 Q0 b 1 2.0 mine\nq2 Q0 b 1 2.0 mine\n"
+    assert "2 lines written" in done.stderr
+    nothing = grasp("convert", "trec-run", stdin='{"id": "q1", "question": "?"}')
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "1 records have no contexts" in nothing.stderr
