@@ -14,14 +14,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grasp_cli.compression.evidence_calibration import logistic, record_features
+from grasp_cli.compression.evidence_calibration import FEATURES, logistic, record_features
 from grasp_cli.compression.evidence_inputs import Reader
 from grasp_cli.compression.tasks import Passage, Task, Unit
 from grasp_cli.compression.title_links import links
 from grasp_cli.defaults import SCORE_DECIMALS
 from grasp_cli.models.batches import batches
 from grasp_cli.models.evidence_network import EvidenceNetwork, Window
-from grasp_cli.models.evidence_weights import WEIGHTS, EvidenceConfig, merge, read_config
+from grasp_cli.models.evidence_weights import (
+    BASE_WEIGHTS,
+    WEIGHTS,
+    EvidenceConfig,
+    merge,
+    read_config,
+)
 from grasp_cli.models.locate import find, sha256_of
 from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import MissingError, ProcessingError, RecordError
@@ -39,7 +45,7 @@ class Read(NamedTuple):
     firsts
         States of the passage as each sentence's window saw it, shape (parts, sentences, width).
     sizes
-        Tokens of each sentence, shape (sentences,).
+        Tokens of each sentence in all windows, at least 1, shape (parts, sentences).
     """
 
     means: npt.NDArray[np.float32]
@@ -50,7 +56,8 @@ class Read(NamedTuple):
 class EvidenceHead:
     """Scores units, sentences and their likeness by the trained model in a directory.
 
-    `cut_tokens` tells what titles longer than an eighth of an input lost.
+    `cut_tokens` tells what titles longer than an eighth of an input lost. Raises `MissingError`
+    where the base encoder is not here, or weights are not those that the config states.
     """
 
     name = "evidence"
@@ -65,6 +72,11 @@ class EvidenceHead:
     ) -> None:
         self.directory = directory
         self.config: EvidenceConfig = read_config(directory)
+        if len(self.config.features) != len(FEATURES):
+            raise MissingError(
+                f"{directory}: calibrated on {len(self.config.features)} features, and this version "
+                f"of grasp has {len(FEATURES)}: install the version that wrote it, or train it again"
+            )
         self.base = find(self.config.base)
         self.dtype = dtype
         self.device = device
@@ -87,7 +99,7 @@ class EvidenceHead:
 
     @cached_property
     def _loaded(self) -> tuple[EvidenceNetwork, npt.NDArray[np.float32]]:
-        _check(self.base / "model.safetensors", self.config.base_sha256, "another base encoder")
+        _check(self.base / BASE_WEIGHTS, self.config.base_sha256, "not the encoder it was made of")
         _check(self.directory / WEIGHTS, self.config.weights_sha256, "damaged weights")
         network = EvidenceNetwork(self.base, device=self.device, threads=self._threads)
         projection = merge(network, self.directory)
@@ -147,10 +159,10 @@ class EvidenceHead:
         members = list(unit.sentences)
         if len(members) == 1:
             return float(sentences[unit.passage][members[0]])
-        sizes = read.sizes[members]
-        shares = (sizes / sizes.sum()).astype(np.float32)
+        sizes = read.sizes[:, members]
+        shares = (sizes / sizes.sum(axis=1, keepdims=True)).astype(np.float32)
         mean, first = (
-            np.einsum("s,psw->pw", shares, part[:, members])[:, None]
+            np.einsum("ps,psw->pw", shares, part[:, members])[:, None]
             for part in (read.means, read.firsts)
         )
         return float(self._logits(mean, first).max())
@@ -261,7 +273,7 @@ def _collect(
 def _averaged(read: Read) -> Read:
     sizes = np.maximum(read.sizes, 1)
     shares = (1 / sizes[..., None]).astype(np.float32)
-    return Read(read.means * shares, read.firsts * shares, sizes.mean(axis=0))
+    return Read(read.means * shares, read.firsts * shares, sizes)
 
 
 def _gelu(values: Floats) -> Floats:
@@ -272,10 +284,10 @@ def _gelu(values: Floats) -> Floats:
 
 def _check(path: Path, expected: str, what: str) -> None:
     if not path.is_file():
-        raise MissingError(f"{path} is not there: give a directory that grasp train evidence wrote")
+        raise MissingError(f"{path}, of a trained evidence model, is not there: train it again")
     found = sha256_of([path])
     if found != expected:
-        raise ProcessingError(
-            f"{path}: {what} (SHA-256 {found[:12]}…, expected {expected[:12]}…): train again, or "
-            "install the version that it was trained for"
+        raise MissingError(
+            f"{path}: {what} (SHA-256 {found[:12]}…, expected {expected[:12]}…): install the one "
+            "that the evidence model was trained with, or train it again"
         )

@@ -30,7 +30,7 @@ def links(passages: Sequence[Passage]) -> list[list[list[int]]]:
             known.setdefault(title, []).append(number)
     found: list[list[list[int]]] = []
     for number, passage in enumerate(passages):
-        text = passage.text.lower()
+        text = _lower(passage.text)
         named: list[list[int]] = [[] for _ in passage.sentences]
         for title, owners in known.items():
             if title == titles[number] or title not in text:
@@ -73,7 +73,12 @@ def features(
 
 
 def _name(title: str) -> str:
-    return _QUALIFIER.sub("", title).strip().lower()
+    return _lower(_QUALIFIER.sub("", title).strip())
+
+
+def _lower(text: str) -> str:
+    """Without case and of the same length: İ alone would become two characters."""
+    return text.replace("İ", "I").lower()
 
 
 def _whole(title: str) -> str:

@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from grasp_cli.models.batches import STEP
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 
 HIDDEN = 256  # of the head
-STEP = 8  # padded lengths are multiples of this
 
 
 class Window(NamedTuple):
@@ -91,7 +91,8 @@ class EvidenceNetwork:
             state of each window's first token, shape (windows, width); both float32.
         """
         torch = torch_runtime()
-        length = -(-max(len(window.ids) for window in windows) // STEP) * STEP
+        longest = max(len(window.ids) for window in windows)
+        length = min(-(-longest // STEP) * STEP, self.positions)
         shape = (len(windows), length)
         ids, kinds, mask = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
         rows = sum(len(window.spans) for window in windows)
@@ -130,7 +131,7 @@ def windows(
     special: tuple[int, int],
     positions: int,
 ) -> Iterator[Window]:
-    """Cut a passage into inputs of whole sentences that overlap by about a quarter.
+    """Cut a passage into inputs of whole sentences that overlap by up to a quarter.
 
     Parameters
     ----------
@@ -143,7 +144,9 @@ def windows(
     positions
         Most tokens of an input.
 
-    A sentence that is longer than an input is spread over several of them.
+    They overlap by whole sentences, as many as fit in a quarter of an input and leave room for the
+    next; where none does, not at all. A sentence that is longer than an input is spread over
+    several of them, which overlap by a quarter.
     """
     cls, sep = special
     before = [cls, *question, sep, *title]
@@ -167,11 +170,16 @@ def _stretches(
         return
     overlap = room // 4
     edges = sorted({start for start, _ in bounds} | {end for _, end in bounds} | {0, tokens})
-    start = 0
-    while True:
-        end = max((edge for edge in edges if start < edge <= start + room), default=start + room)
+
+    def reach(start: int) -> int:
+        return max((edge for edge in edges if start < edge <= start + room), default=start + room)
+
+    start, end = 0, reach(0)
+    while end < tokens:
         yield start, end
-        if end >= tokens:
-            return
-        back = [edge for edge in edges if max(start, end - overlap) <= edge <= end and edge > start]
-        start = min(back, default=end)
+        # back to a sentence from which the next window reads on; inside a long one, anywhere
+        near = [edge for edge in edges if max(start + 1, end - overlap) <= edge < end]
+        inside = end if end in edges else end - overlap
+        start = next((edge for edge in near if reach(edge) > end), inside)
+        end = reach(start)
+    yield start, end

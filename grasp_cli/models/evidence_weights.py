@@ -18,11 +18,12 @@ import orjson
 
 from grasp_cli.models.locate import find
 from grasp_cli.models.runtime import torch_runtime
-from grasp_cli.pipe.errors import ProcessingError
+from grasp_cli.pipe.errors import MissingError, ProcessingError
 
 KIND = "grasp-evidence"
 FORMAT = 1
 WEIGHTS, CONFIG = "evidence.safetensors", "config.json"
+BASE_WEIGHTS = "model.safetensors"  # of the encoder
 _FACTORS = (".a", ".b")
 
 
@@ -55,17 +56,23 @@ def encoder_of(name: str) -> str:
 
 
 def read_config(directory: Path) -> EvidenceConfig:
-    """The settings of a trained evidence model."""
+    """The settings of a trained evidence model.
+
+    Raises `MissingError` where another version of grasp wrote them.
+    """
     values = orjson.loads((directory / CONFIG).read_bytes())
     if values.get("format") != FORMAT:
-        raise ProcessingError(
-            f"{directory}: format {values.get('format')} of an evidence model, this version of "
-            f"grasp reads {FORMAT}: train it again with grasp train evidence"
+        raise MissingError(
+            f"{directory}: format {values.get('format')} of an evidence model, and this version of "
+            f"grasp reads {FORMAT}: install the version that wrote it, or train it again with "
+            "grasp train evidence"
         )
     try:
         return EvidenceConfig(**values)
     except TypeError as error:
-        raise ProcessingError(f"{directory / CONFIG}: {error}") from None
+        raise ProcessingError(
+            f"{directory / CONFIG} is not what grasp train evidence wrote ({error}): train it again"
+        ) from None
 
 
 def write_config(config: EvidenceConfig, directory: Path) -> None:
@@ -150,7 +157,8 @@ def merge(network: Any, directory: Path) -> npt.NDArray[np.float32]:
     wrong = [n for n, v in change.items() if n not in own or own[n].shape != v.shape]
     if wrong:
         raise ProcessingError(
-            f"{directory}: trained on another encoder than {network.base.name} ({wrong[0]})"
+            f"{directory}: trained on another encoder than {network.base.name} ({wrong[0]}): "
+            "train it again"
         )
     with torch.no_grad():
         for name, value in change.items():

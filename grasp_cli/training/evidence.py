@@ -14,20 +14,21 @@ import orjson
 
 from grasp_cli.defaults import TEXT, TrainEvidenceDefaults
 from grasp_cli.models.evidence_network import EvidenceNetwork
-from grasp_cli.models.evidence_weights import CONFIG
-from grasp_cli.models.locate import find
+from grasp_cli.models.evidence_weights import BASE_WEIGHTS, CONFIG, WEIGHTS, is_evidence
+from grasp_cli.models.locate import find, holds_model
 from grasp_cli.models.placement import Placement
 from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.pipe.sources import read_records
 from grasp_cli.training import evidence_checkpoint as checkpoint
-from grasp_cli.training.evidence_card import card
-from grasp_cli.training.evidence_examples import Example, example
+from grasp_cli.training.evidence_card import CARD, card
+from grasp_cli.training.evidence_examples import example, is_judged
 from grasp_cli.training.evidence_finish import Finished, finish
 from grasp_cli.training.evidence_training import Trainer, by_source
 
 WORK = "training"  # below the model's directory until it is finished
-_LEAST = 4  # held-back questions that a calibration can be fitted on
+MADE = "model"  # below WORK, until it is whole
+LEAST = 4  # held-back questions that a calibration can be fitted on
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -46,10 +47,14 @@ def train(
 
     An interrupted training goes on from its last checkpoint when called again with the same
     arguments. Raises `DataError` for records without gold, with gold that is not in their texts,
-    or too few of them; `UsageError` where the directory already holds a model.
+    or too few of them; `UsageError` where the directory already holds a model or is none, or the
+    base cannot be trained on.
     """
     if (directory / CONFIG).exists() and not (directory / WORK).exists():
         raise UsageError(f"{directory} already holds a model: give another -o, or remove it")
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file: give a directory as -o")
+    base = _base(base)
     examples = [
         example(record, file.name, TEXT.splitter)
         for file in files
@@ -58,16 +63,23 @@ def train(
     training, held_back = checkpoint.split(
         examples, settings.held_back, settings.held_back_most, settings.seed
     )
-    if len(held_back) < _LEAST or not training:
+    if len(held_back) < LEAST or not training:
         raise DataError(
             f"{len(examples)} records with gold are too few to train and calibrate on: "
-            f"{settings.held_back:.0%} of each file are held back, {_LEAST} are needed"
+            f"{settings.held_back:.0%} of each file are held back, {LEAST} are needed"
         )
     work = directory / WORK
     work.mkdir(parents=True, exist_ok=True)
     torch_runtime(threads).manual_seed(settings.seed)
     network = EvidenceNetwork(find(base), device=placement.device, threads=threads)
     trainer = Trainer(network, training, held_back, settings, _teller(work, say))
+    judged = [trainer.with_negatives(made, random.Random(0)) for made in held_back]
+    if (known := sum(map(is_judged, judged))) < LEAST:
+        raise DataError(
+            f"of {known} of the {len(held_back)} records held back it is known which sentences are "
+            f"gold and which are not, {LEAST} are needed: give gold with offsets, or answers that "
+            "stand in the gold documents, and contexts that are not gold"
+        )
     say(
         f"{len(training)} questions to train on, {len(held_back)} held back, "
         f"{trainer.steps} steps on {placement}"
@@ -81,21 +93,28 @@ def train(
     checkpoint.load_best(network, work)
     network.on("cpu")
     rng = random.Random(settings.seed)
-    done = finish(
-        network,
-        base,
-        [trainer.with_negatives(made, rng) for made in training],
-        [trainer.with_negatives(made, random.Random(0)) for made in held_back],
-        directory,
-        settings,
-        say,
-    )
+    made_in = work / MADE
+    made_in.mkdir(exist_ok=True)
+    negatives = [trainer.with_negatives(made, rng) for made in training]
+    done = finish(network, base, negatives, judged, made_in, settings, say)
     sizes = {source: len(made) for source, made in by_source(training).items()}
     text = card(done, sizes, len(held_back), base, command, asdict(settings), _today())
-    (directory / "README.md").write_text(text, encoding="utf-8")
+    (directory / CARD).write_text(text, encoding="utf-8")
     (work / checkpoint.LOG).replace(directory / checkpoint.LOG)
+    for name in (WEIGHTS, CONFIG):  # the config last: with it the directory is a model
+        (made_in / name).replace(directory / name)
     shutil.rmtree(work)
     return done
+
+
+def _base(name: str) -> str:
+    """The base as the model's config names it: a path from the root, or a known name."""
+    path = find(name)
+    if is_evidence(path):
+        raise UsageError(f"--base {name} is an evidence model itself: give an encoder")
+    if not (path / BASE_WEIGHTS).is_file():
+        raise UsageError(f"--base {name} has no {BASE_WEIGHTS}: save the encoder in that format")
+    return str(path) if holds_model(Path(name).expanduser()) else name
 
 
 def _teller(work: Path, say: Callable[[str], None]) -> Callable[[dict[str, Any]], None]:
@@ -136,8 +155,3 @@ def curve(work: Path) -> str:
 
 def _today() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%d")
-
-
-def count(examples: Sequence[Example]) -> int:
-    """How many passages there are."""
-    return sum(len(made.passages) for made in examples)

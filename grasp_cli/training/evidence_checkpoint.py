@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -101,8 +102,10 @@ def resume(trainer: Trainer, directory: Path) -> bool:
         }
         if found:
             trainer._optimiser.state[parameter] = found
-    for _ in range(trainer.progress.step):
-        trainer._schedule.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the optimiser has not stepped in here
+        for _ in range(trainer.progress.step):
+            trainer._schedule.step()
     return True
 
 

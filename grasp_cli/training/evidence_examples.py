@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +63,8 @@ def example(record: Record, source: str, splitter: str) -> Example:
     )
     found = 0
     for entry in gold:
-        places = list(_places(record, entry))
-        for place, start, end in places:
+        _check(entry, where)
+        for place, start, end in _places(record, entry, where):
             found += _mark(made, place, start, end)
     if not found:
         named = ", ".join(sorted({str(entry["id"]) for entry in gold})[:3])
@@ -73,22 +72,46 @@ def example(record: Record, source: str, splitter: str) -> Example:
     return made
 
 
-def _places(record: Record, entry: Record) -> Iterator[tuple[int, int | None, int | None]]:
+def _check(entry: object, where: str) -> None:
+    """Refuse a piece of gold that is not {id, start?, end?} with 0 ≤ start < end."""
+    if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+        start, end = entry.get("start"), entry.get("end")
+        if start is None and end is None:
+            return
+        if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
+            return
+    raise DataError(
+        f'{where}: "evidence_gold" must be a list of {{id, start?, end?}} with start < end, '
+        f"not {entry!r}"
+    )
+
+
+def _places(
+    record: Record, entry: Record, where: str
+) -> Iterator[tuple[int, int | None, int | None]]:
     """Where a piece of gold lies: context number and offsets into its text."""
     for number, context in enumerate(record.get("contexts", [])):
         if entry["id"] not in (context["id"], context.get("doc_id")):
             continue
-        shift = 0 if entry["id"] == context["id"] else context.get("start") or 0
-        if "start" not in entry:
+        if entry.get("start") is None:
             yield number, None, None
             continue
+        text: str = context["text"]
+        whole = entry["id"] == context["id"]
+        shift = 0 if whole else context.get("start") or 0
         start, end = entry["start"] - shift, entry["end"] - shift
-        if entry["id"] == context["id"] and end > len(context["text"]):
+        piece = f"gold evidence [{entry['start']}, {entry['end']})"
+        if whole and end > len(text):
             raise DataError(
-                f'record "{record["id"]}": gold evidence [{entry["start"]}, {entry["end"]}) ends '
-                f'behind the text of "{entry["id"]}" ({len(context["text"])} characters)'
+                f'{where}: {piece} ends behind the text of "{entry["id"]}" ({len(text)} characters)'
             )
-        if start < len(context["text"]) and end > 0:
+        said = entry.get("text")
+        if said is not None and start >= 0 and end <= len(text) and text[start:end] != said:
+            raise DataError(
+                f'{where}: {piece} of "{entry["id"]}" is {text[start:end]!r}, and its "text" is '
+                f"{said!r}"
+            )
+        if start < len(text) and end > 0:
             yield number, start, end
 
 
@@ -123,6 +146,11 @@ def _holds(text: str, answer: str) -> bool:
     return 0 < size <= len(given) and any(
         given[i : i + size] == wanted for i in range(len(given) - size + 1)
     )
+
+
+def is_judged(made: Example) -> bool:
+    """Whether sentences are known as gold, and others as not."""
+    return all(any((own == label).any() for own in made.labels) for label in (GOLD, OTHER))
 
 
 class Negatives:
@@ -168,13 +196,3 @@ class Negatives:
             made.labels + [np.zeros(len(p.sentences), np.int8) for p in chosen],
             made.some,
         )
-
-
-def examples(records: Iterable[Record], source: str, splitter: str) -> list[Example]:
-    """The examples of a file; see `example`."""
-    return [example(record, source, splitter) for record in records]
-
-
-def gold_sentences(made: Example) -> Any:
-    """All labels of an example in a row, shape (sentences,)."""
-    return np.concatenate([np.zeros(0, np.int8), *made.labels])

@@ -197,13 +197,15 @@ def _graph(
     """The threshold with as many edges as the published graph, and the agreement of the two."""
     own, published = _pairs(model, encoder, examples)
     edges = published >= COMPRESS.similarity_threshold
-    threshold = round(float(np.quantile(own, 1 - edges.mean())), 3) if len(own) else 0.45
+    if not len(own):  # passages of one sentence
+        return COMPRESS.similarity_threshold, Agreement(1.0, 1.0, 1.0)
+    threshold = round(float(np.quantile(own, 1 - edges.mean())), 3)
     found = own >= threshold
     both = float((found & edges).sum())
     return threshold, Agreement(
         round(float((found == edges).mean()), 4),
-        round(both / max(1, edges.sum()), 4),
-        round(both / max(1, found.sum()), 4),
+        round(float(both / max(1, edges.sum())), 4),
+        round(float(both / max(1, found.sum())), 4),
     )
 
 

@@ -149,7 +149,7 @@ class Trainer:
         every = max(1, len(self._plan) // max(1, settings.epochs * settings.evaluations))
         started, seen, done = time.monotonic(), 0, 0
         running: list[float] = []
-        while self.progress.step < len(self._plan):
+        while self.progress.step < len(self._plan) and not self._stale:
             step = self.progress.step
             torch.manual_seed(settings.seed * 1_000_003 + step)
             running.append(self._step(self._plan[step], random.Random(f"{settings.seed} {step}")))
@@ -169,11 +169,15 @@ class Trainer:
             if self.progress.step % every == 0 or self.progress.step == len(self._plan):
                 self._evaluate(keep)
                 checkpoint(self)
-                if settings.patience and self.progress.stale >= settings.patience:
+                if self._stale:
                     self.say({"step": self.progress.step, "stopped": "no better"})
-                    return
             elif self.progress.step % settings.checkpoint_steps == 0:
                 checkpoint(self)
+
+    @property
+    def _stale(self) -> bool:
+        """Whether it stops early; also true of a training that is resumed after it has."""
+        return bool(self.settings.patience) and self.progress.stale >= self.settings.patience
 
     def _evaluate(self, keep: Callable[[Trainer], None]) -> None:
         found = {source: self.measure(made) for source, made in by_source(self.held_back).items()}

@@ -31,11 +31,12 @@ def t5(directory: Path, *, spread: float = 0.2, gated: bool = True) -> Path:
     return _saved(directory, transformers.T5ForConditionalGeneration(config), tokenizer, spread)
 
 
-def bert(directory: Path) -> Path:
+def bert(directory: Path, *, positions: int = 512) -> Path:
     """An encoder of two layers that reads bytes."""
     torch, transformers = torch_runtime(1), quiet_transformers()
     torch.manual_seed(12)
-    return _saved(directory, transformers.BertModel(_bert_config()), _pair_tokenizer(), 0.2)
+    model = transformers.BertModel(_bert_config(max_position_embeddings=positions))
+    return _saved(directory, model, _pair_tokenizer(), 0.2)
 
 
 def cross_encoder(directory: Path, *, labels: int = 1) -> Path:
@@ -53,8 +54,7 @@ def _bert_config(**more: Any) -> Any:
         intermediate_size=48,
         num_hidden_layers=2,
         num_attention_heads=2,
-        max_position_embeddings=512,
-        **more,
+        **{"max_position_embeddings": 512, **more},
     )
 
 
