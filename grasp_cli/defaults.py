@@ -43,6 +43,7 @@ class RetrieveDefaults:
     mode: str = "hybrid"
     fusion: str = "rrf"
     fusion_weight: float = 0.5  # of the dense scores, where fusion is "weighted"
+    rerank_depth: int = 50  # what a cross-encoder reads
     window: int = 64
 
 

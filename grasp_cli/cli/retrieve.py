@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,8 +26,12 @@ from grasp_cli.cli.options import (
     run,
 )
 from grasp_cli.defaults import RETRIEVE
+from grasp_cli.pipe.engine import Stage
 from grasp_cli.pipe.errors import ProcessingError, UsageError
 from grasp_cli.pipe.sources import inputs_or_stdin
+
+if TYPE_CHECKING:
+    from grasp_cli.models.cross_encoder import CrossEncoder
 
 
 class Mode(str, Enum):
@@ -72,6 +76,18 @@ Question = Annotated[
     str | None,
     typer.Option("-q", "--question", show_default=False, help="One question instead of records."),
 ]
+Rerank = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        metavar="NAME|PATH",
+        show_default=False,
+        help="A cross-encoder that reads question and passage together and puts the best first.",
+    ),
+]
+RerankDepth = Annotated[
+    int, typer.Option(min=1, help="Passages that --rerank reads per question (at least k).")
+]
 IndexProfile = Annotated[
     Profile | None,
     typer.Option(
@@ -94,6 +110,8 @@ def retrieve(
     fusion: FusionOption = _FUSION,
     fusion_weight: FusionWeight = RETRIEVE.fusion_weight,
     mode: ModeOption = _MODE,
+    rerank: Rerank = None,
+    rerank_depth: RerankDepth = RETRIEVE.rerank_depth,
     question: Question = None,
     dense_model: DenseModel = None,
     profile: IndexProfile = None,
@@ -110,6 +128,8 @@ def retrieve(
     grasp retrieve questions.jsonl -k 10 > retrieved.jsonl
 
     grasp retrieve -q "Who led the survey?" | grasp compress | grasp answer
+
+    grasp retrieve questions.jsonl --rerank cross-encoder/ms-marco-MiniLM-L-6-v2
     """
     from grasp_cli.retrieval.model import encoder_of
     from grasp_cli.retrieval.retriever import Retriever
@@ -122,17 +142,34 @@ def retrieve(
     cores = fair_threads(threads)
     index = Index(directory, cores)
     _refuse_profile(profile, index.manifest.profile, directory)
-    stage = Retriever(
+    cross_encoder = _cross_encoder(rerank, cores, stream) if rerank else None
+    stage: Stage = Retriever(
         index,
         lambda: encoder_of(index, dense_model, cores),
         mode=mode.value,
-        top_k=top_k,
+        top_k=max(top_k, rerank_depth) if cross_encoder else top_k,
         rrf_k=rrf_k,
         depth=depth,
         fusion=fusion.value,
         fusion_weight=fusion_weight,
     )
+    if cross_encoder:
+        from grasp_cli.retrieval.rerank import Reranker
+
+        stage = Reranker(stage, cross_encoder, top_k, titles=index.manifest.index_title)
     run(stage, stream, [{"id": "q1", "question": question}] if question is not None else None)
+
+
+def _cross_encoder(name: str, threads: int, stream: Stream) -> CrossEncoder:
+    """The model of --rerank, found but not loaded; it computes in float32, wherever it runs."""
+    from grasp_cli.models.cross_encoder import CrossEncoder
+    from grasp_cli.models.locate import find
+    from grasp_cli.models.placement import place
+
+    path = find(name)
+    placement = place(dtype="float32")
+    stream.say(f"{path.name} on {placement}")
+    return CrossEncoder(path, threads=threads, dtype=placement.dtype, device=placement.device)
 
 
 def _refuse_profile(asked: Profile | None, made: str, directory: object) -> None:

@@ -23,6 +23,11 @@ _NOTHING_FOUND = (
 _SHALLOW = "contexts at most in a record: metrics at higher cutoffs see no more"
 
 
+def document_ranking(contexts: Iterable[Record]) -> list[str]:
+    """The ids of the documents of passages, each where its first passage stands."""
+    return list(dict.fromkeys(context.get("doc_id") or context["id"] for context in contexts))
+
+
 class Judgement(NamedTuple):
     """What is relevant to a question: grades by document id, or by title."""
 
@@ -30,12 +35,10 @@ class Judgement(NamedTuple):
     by_title: bool = False
 
     def ranking(self, contexts: Iterable[Record]) -> list[str]:
-        """The documents of passages, each where its first passage stands."""
-        if self.by_title:
-            names = (context.get("title") or context["id"] for context in contexts)
-        else:
-            names = (context.get("doc_id") or context["id"] for context in contexts)
-        return list(dict.fromkeys(names))
+        """What contexts retrieve, under the names that the grades go by."""
+        if not self.by_title:
+            return document_ranking(contexts)
+        return list(dict.fromkeys(context.get("title") or context["id"] for context in contexts))
 
 
 def gold_judgement(record: Record) -> Judgement | None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from grasp_cli.evaluation.retrieved import Judgement
+from grasp_cli.evaluation.retrieved import document_ranking
 from grasp_cli.pipe.records import Record
 
 _SPACE = re.compile(r"\s")
@@ -52,7 +52,7 @@ class TrecRun:
 
 def _falling(contexts: list[Record]) -> Iterator[tuple[str, str]]:
     """Each document with the score of its first passage, as text, every one below the last."""
-    ranking = Judgement({}).ranking(contexts)
+    ranking = document_ranking(contexts)
     scores = {context.get("doc_id") or context["id"]: context for context in reversed(contexts)}
     given = [scores[document].get("score") for document in ranking]
     if not all(map(_is_number, given)):

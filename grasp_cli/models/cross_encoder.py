@@ -55,16 +55,22 @@ class CrossEncoder:
     @cached_property
     def _model(self) -> Any:
         torch, transformers = torch_runtime(self._threads), quiet_transformers()
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
             self.path,
             dtype=getattr(torch, self.dtype),
             local_files_only=True,
             trust_remote_code=False,
+            output_loading_info=True,
         )
+        if absent := sorted(found["missing_keys"]):  # else they would be random
+            raise ProcessingError(
+                f"{self.path}: no cross-encoder: its weights lack {', '.join(absent[:3])}; "
+                "choose a sequence classifier"
+            )
         if model.config.num_labels > 2:
             raise ProcessingError(
                 f"{self.path}: a cross-encoder has one logit or two classes, and this model has "
-                f"{model.config.num_labels}; choose another --classifier"
+                f"{model.config.num_labels}; choose another model"
             )
         for module in model.modules():
             if isinstance(module, torch.nn.Linear):
@@ -90,13 +96,17 @@ class CrossEncoder:
         One logit goes through the logistic curve; of two classes it is the probability of the
         second. A text that does not fit is read in windows, and the best of them counts.
         """
+        return np.asarray(np.tanh(self.logits(pairs) / 2) / 2 + 0.5)  # the logistic curve
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """The same before the logistic curve, where high scores stay apart."""
         windows, owners = [], []
         for number, (question, text) in enumerate(pairs):
             for part in self._parts(question, text):
                 windows.append((question, part))
                 owners.append(number)
         encoded = self.tokenizer.encode_batch(windows)
-        best = np.zeros(len(pairs))
+        best = np.full(len(pairs), -np.inf)
         for number, score in self._scored(encoded):
             best[owners[number]] = max(best[owners[number]], score)
         return best
@@ -131,8 +141,7 @@ class CrossEncoder:
                 raise ProcessingError(
                     f"{self.name}: the model gave values that are not finite ({self.dtype})"
                 )
-            one = logits.shape[1] == 1
-            found = logits[:, 0].sigmoid() if one else logits.softmax(dim=1)[:, 1]
+            found = logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
             yield from zip(members, found.tolist(), strict=True)
 
 

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from grasp_cli.evaluation.ranking import ranking_scores
-from grasp_cli.evaluation.retrieved import Judgement, RankingEvaluation, gold_judgement
+from grasp_cli.evaluation.retrieved import (
+    Judgement,
+    RankingEvaluation,
+    document_ranking,
+    gold_judgement,
+)
 from grasp_cli.evaluation.statistics import mean_interval
 from grasp_cli.pipe.errors import DataError
 
@@ -52,7 +57,7 @@ def test_a_document_stands_where_its_first_passage_does() -> None:
         {"id": "a#1", "doc_id": "a", "text": "y"},
         {"id": "b", "text": "z"},
     ]
-    assert Judgement({}).ranking(contexts) == ["a", "b"]
+    assert document_ranking(contexts) == ["a", "b"]
 
 
 def test_sentences_of_one_document_are_one_and_the_highest_grade_counts() -> None:

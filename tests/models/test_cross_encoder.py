@@ -57,5 +57,10 @@ def test_a_long_text_is_read_in_windows_and_the_best_counts(tmp_path: Path) -> N
 
 
 def test_more_than_two_classes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ProcessingError, match=r"this model has 3; choose another --classifier"):
+    with pytest.raises(ProcessingError, match=r"this model has 3; choose another model"):
         CrossEncoder(tiny.cross_encoder(tmp_path, labels=3)).load()
+
+
+def test_a_model_without_a_classification_head_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProcessingError, match=r"no cross-encoder: its weights lack classifier\.b"):
+        CrossEncoder(tiny.bert(tmp_path)).load()
