@@ -21,6 +21,7 @@ from grasp_cli.pipe.sources import STDIN, open_binary
 PARQUET_EXTRA = "pip install 'grasp-cli[parquet]'"
 _BATCH = 1024
 _NO_TEXT = "rows have no text: kept as empty documents"
+_BINARY = ("binary", "large_binary", "fixed_size_binary", "dictionary<values=binary")
 _ROW_NUMBERS = "__index_level_"
 
 
@@ -54,7 +55,7 @@ class Parquet:
         """Columns and their names in the document, without bytes and pandas' row numbers."""
         columns = [column for column in schema.names if not column.startswith(_ROW_NUMBERS)]
         keys = named(columns, self._columns, name)
-        binary = {column for column in keys if "binary" in str(schema.field(column).type)}
+        binary = {column for column in keys if _holds_bytes(schema.field(column).type)}
         for column in binary:
             if keys[column] in KEYS:
                 raise DataError(f'{name}: the column "{column}" holds bytes, not strings')
@@ -69,6 +70,12 @@ class Parquet:
                 self.notes[_NO_TEXT] += 1
                 document["text"] = ""
             yield to_document(document, f"{name}, row {self._count}", self._count)
+
+
+def _holds_bytes(kind: Any) -> bool:
+    """Whether values of the type `kind` are bytes, or lists or objects with bytes in them."""
+    inner = [kind.field(number).type for number in range(kind.num_fields)]
+    return str(kind).startswith(_BINARY) or any(map(_holds_bytes, inner))
 
 
 def _plain(value: Any) -> Any:

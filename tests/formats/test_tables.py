@@ -69,13 +69,13 @@ def test_parquet_values(tmp_path: Path) -> None:
         "text": "One.",
         "day": datetime.date(1911, 4, 5),
         "price": decimal.Decimal("1.50"),
-        "tags": ["a", {"at": datetime.datetime(1911, 4, 5, 6)}],
+        "tags": [{"at": datetime.datetime(1911, 4, 5, 6), "name": "a"}],
         "span": datetime.timedelta(seconds=90),
         "share": 0.5,
-        "raw": b"\xff",
+        "binary": {"binary": 1},
+        "raw": [{"x": b"\xff"}],
         "__index_level_0__": 7,
     }
-    row["tags"] = [{"at": datetime.datetime(1911, 4, 5, 6), "name": "a"}]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "x")
     form = load_document_format("parquet")
     assert list(form.documents(tmp_path / "x")) == [
@@ -87,6 +87,7 @@ def test_parquet_values(tmp_path: Path) -> None:
             "tags": [{"at": "1911-04-05T06:00:00", "name": "a"}],
             "span": "0:01:30",
             "share": 0.5,
+            "binary": {"binary": 1},
         }
     ]
     assert form.notes == {'column "raw" of bytes: left out': 1}
