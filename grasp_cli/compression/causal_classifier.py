@@ -7,6 +7,7 @@ question, the unit's document and the unit.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -151,12 +152,13 @@ class CausalClassifier:
 
     def _groups(self, task: Task, context: Context, asked: list[_Asked]) -> Iterator[_Group]:
         """The prompts of units in one context, by the window of it that they are shown."""
-        prompts = self._tokens([prompt(task.question, context.text, one.unit) for one in asked])
-        longest = max(map(len, prompts))
-        if self.limit is None or longest <= self.limit:
-            yield _Group([one.place for one in asked], prompts, 0)
-            return
-        ends = self._ends(context.text)
+        ends = self._ends(context.text) if self.limit else []
+        # A context too long by itself is not tokenised whole for each of its many units.
+        if self.limit is None or len(ends) < self.limit:
+            prompts = self._tokens([prompt(task.question, context.text, one.unit) for one in asked])
+            if self.limit is None or max(map(len, prompts)) <= self.limit:
+                yield _Group([one.place for one in asked], prompts, 0)
+                return
         bare = self._tokens([prompt(task.question, "", one.unit) for one in asked])
         modest = [len(tokens) for tokens in bare if 2 * len(tokens) <= self.limit]
         by_room: dict[int, list[_Asked]] = {}
@@ -181,7 +183,7 @@ class CausalClassifier:
             if over > 0 and room:  # tokens at the seams
                 yield from self._windowed(question, text, ends, own, max(0, room - over))
                 continue
-            shown = sum(start < place <= end for place in ends)
+            shown = bisect_right(ends, end) - bisect_right(ends, start)
             cut = (len(ends) - shown) * len(own)
             if over > 0:
                 shortened = [self._shortened(question, one.unit) for one in own]

@@ -165,6 +165,19 @@ def test_only_the_context_is_cut(limit: int, tmp_path: Path) -> None:
     assert 0 < made.cut_tokens[0] < total
 
 
+def test_a_long_document_is_not_tokenised_whole_for_each_unit(tmp_path: Path) -> None:
+    made = classifier(saved(tmp_path, "llama"), max_input_tokens=400)
+    task, members = long_task()
+    seen: list[str] = []
+    tokens = made._tokens
+    made._tokens = lambda texts: seen.extend(texts) or tokens(texts)  # type: ignore
+    made.score([task], [members])
+    assert sum(map(len, seen)) <= 4 * 400 * len(members) < len(members) * len(task.passages[0].text)
+    whole = len(made._ends(f"Long\n{task.passages[0].text}")) * len(members)
+    pieces = sum(len(shown(text)) for text in seen[-len(members) :])
+    assert made.cut_tokens == [whole - pieces]  # a token is a byte here
+
+
 def shown(text: str) -> str:
     return text.partition("Full context:\n")[2].rpartition("\nSentence:\n")[0]
 
