@@ -61,3 +61,11 @@ def grasp(tmp_path: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A small evidence classifier, trained once for all tests: `tests.training.synthetic`."""
+    from tests.training.synthetic import small
+
+    return small(tmp_path_factory.mktemp("evidence"))

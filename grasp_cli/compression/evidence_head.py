@@ -74,8 +74,9 @@ class EvidenceHead:
         self.config: EvidenceConfig = read_config(directory)
         if len(self.config.features) != len(FEATURES):
             raise MissingError(
-                f"{directory}: calibrated on {len(self.config.features)} features, and this version "
-                f"of grasp has {len(FEATURES)}: install the version that wrote it, or train it again"
+                f"{directory}: calibrated on {len(self.config.features)} features, and this "
+                f"version of grasp has {len(FEATURES)}: install the version that wrote it, or "
+                "train it again"
             )
         self.base = find(self.config.base)
         self.dtype = dtype
