@@ -5,7 +5,8 @@ Names follow the papers: GRASP (hybrid retrieval, QUITO-X, EP-EXIT), EXIT, ragco
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class CompressDefaults:
     max_tokens: int | None = None
     max_tokens_per_doc: int | None = None
     top_k_spans: int | None = None
+    rate: float | None = None  # share of the tokens that stays
+    unit: str = "document"  # or "sentence": what methods that choose by similarity keep or drop
+    seed: int = 0
     budget: str = "threshold"  # or "adaptive"
     min_tokens: int = 64  # of the adaptive budget, as are the next two
     adaptive_max_tokens: int = 1024  # where max_tokens is not given
@@ -78,6 +82,29 @@ class CompressDefaults:
     mmr_lambda: float = 0.7
     explain: bool = False
     window: int = 32
+
+
+# Settings of methods that differ from the general ones, as published or usual for them.
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "truncate": {"rate": 0.2},
+    "random": {"rate": 0.2},
+    "top-k-passages": {"top_k_spans": 2},
+    "embeddings-filter": {"top_k_spans": 20},
+    "recomp-extractive": {"top_k_spans": 2},
+    "ragcompress": {"redundancy": True, "budget": "adaptive"},
+}
+
+
+def compress_settings(method: str, **given: Any) -> CompressDefaults:
+    """The settings of a method: those `given` (not None), else its own, else the general ones.
+
+    A token budget that was given stands in for the method's own rate.
+    """
+    own = dict(PUBLISHED.get(method, {}))
+    if given.get("max_tokens") is not None:
+        own.pop("rate", None)
+    asked = {name: value for name, value in given.items() if value is not None}
+    return replace(CompressDefaults(method=method), **{**own, **asked})
 
 
 @dataclass(frozen=True)

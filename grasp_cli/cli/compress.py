@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from grasp_cli.cli import compress_options as given
@@ -22,14 +21,14 @@ from grasp_cli.cli.options import (
     fair_threads,
     run,
 )
-from grasp_cli.defaults import CAUSAL, COMPRESS, TEXT, CausalDefaults
+from grasp_cli.defaults import CAUSAL, COMPRESS, TEXT, CausalDefaults, compress_settings
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.sources import inputs_or_stdin
 
 _METHOD = given.MethodName(COMPRESS.method)
 _ON_EMPTY = given.OnEmpty(COMPRESS.on_empty)
 _PRESET = given.Preset(COMPRESS.preset)
-_BUDGET = given.Budget(COMPRESS.budget)
+_UNIT = given.UnitName(COMPRESS.unit)
 _SPLITTER = given.Splitter(TEXT.splitter)
 _QUANTIZE = given.Quantize(CAUSAL.quantize)
 _SCOPE = given.Scope(CAUSAL.context_scope)
@@ -54,9 +53,12 @@ def compress(
     max_tokens: given.MaxTokens = COMPRESS.max_tokens,
     max_tokens_per_doc: given.MaxTokensPerDoc = COMPRESS.max_tokens_per_doc,
     top_k_spans: given.TopKSpans = COMPRESS.top_k_spans,
-    budget: given.BudgetOption = _BUDGET,
+    rate: given.Rate = None,
+    unit: given.UnitOption = _UNIT,
+    seed: given.Seed = COMPRESS.seed,
+    budget: given.BudgetOption = None,
     min_tokens: given.MinTokens = COMPRESS.min_tokens,
-    redundancy: given.Redundancy = COMPRESS.redundancy,
+    redundancy: given.Redundancy = None,
     redundancy_threshold: given.RedundancyThreshold = COMPRESS.redundancy_threshold,
     mmr_lambda: given.MmrLambda = COMPRESS.mmr_lambda,
     markers: given.Markers = COMPRESS.markers,
@@ -65,6 +67,7 @@ def compress(
     coarse_model: given.CoarseModel = None,
     embedder: given.Embedder = None,
     classifier: given.Classifier = None,
+    compressor: given.Compressor = None,
     tokenizer: given.Tokenizer = None,
     splitter: given.SplitterOption = _SPLITTER,
     dtype: given.DtypeOption = given.Dtype.auto,
@@ -93,6 +96,7 @@ def compress(
     """
     from grasp_cli.compression.methods import (
         CLASSIFIERS,
+        COMPRESSORS,
         Encoders,
         Models,
         build,
@@ -107,9 +111,8 @@ def compress(
     from grasp_cli.models.profiles import model_for
     from grasp_cli.text.tokens import TokenCounter
 
-    options = replace(
-        COMPRESS,
-        method=method.value,
+    options = compress_settings(
+        method.value,
         coarse=coarse,
         fine=fine,
         coarse_ratio=coarse_ratio,
@@ -123,7 +126,10 @@ def compress(
         max_tokens=max_tokens,
         max_tokens_per_doc=max_tokens_per_doc,
         top_k_spans=top_k_spans,
-        budget=budget.value,
+        rate=rate,
+        unit=unit.value,
+        seed=seed,
+        budget=budget and budget.value,
         min_tokens=min_tokens,
         redundancy=redundancy,
         redundancy_threshold=redundancy_threshold,
@@ -134,7 +140,7 @@ def compress(
         window=window,
     )
     most = max_tokens or COMPRESS.adaptive_max_tokens
-    if budget is given.Budget.adaptive and min_tokens > most:
+    if options.budget == "adaptive" and min_tokens > most:
         raise UsageError(f"--min-tokens {min_tokens} is more than --max-tokens {most}")
     stream = Stream(
         "compress",
@@ -152,6 +158,7 @@ def compress(
         coarse=coarse_model or trained or model_for(profile.value, "coarse"),
         embedder=embedder or trained or model_for(profile.value, "embedder"),
         classifier=classifier or CLASSIFIERS.get(method.value) or of_profile,
+        compressor=compressor or COMPRESSORS.get(method.value, ""),
         dtype=_number_format(method, dtype),
         threads=fair_threads(threads),
         causal_dtype=dtype.value,
@@ -167,7 +174,7 @@ def compress(
     encoders = Encoders(models)
     stage = Compress(
         build(options, models, encoders),
-        encoders.get(models.embedder) if redundancy else None,
+        encoders.get(models.embedder) if options.redundancy else None,
         TokenCounter(tokenizer_directory(find(counter)), Path(counter).name),
         options,
         Setting(profile.value, number_format(options, models), splitter.value),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from grasp_cli.defaults import COMPRESS
+from grasp_cli.defaults import COMPRESS, PUBLISHED
 
 
 class MethodName(str, Enum):
@@ -21,6 +21,13 @@ class MethodName(str, Enum):
     attention = "attention"
     none = "none"
     lead = "lead"
+    truncate = "truncate"
+    random = "random"
+    top_k_passages = "top-k-passages"
+    oracle = "oracle"
+    embeddings_filter = "embeddings-filter"
+    recomp_extractive = "recomp-extractive"
+    ragcompress = "ragcompress"
 
 
 class Preset(str, Enum):
@@ -44,6 +51,13 @@ class Budget(str, Enum):
 
     threshold = "threshold"
     adaptive = "adaptive"
+
+
+class UnitName(str, Enum):
+    """What is kept or dropped as a whole."""
+
+    document = "document"
+    sentence = "sentence"
 
 
 class Dtype(str, Enum):
@@ -143,13 +157,43 @@ MaxTokensPerDoc = Annotated[
 ]
 TopKSpans = Annotated[
     int | None,
-    typer.Option(min=1, show_default="no limit", help="Most evidence units, best first."),
-]
-BudgetOption = Annotated[
-    Budget,
     typer.Option(
+        min=1,
+        show_default="no limit; "
+        + ", ".join(
+            f"{own['top_k_spans']} for {name}"
+            for name, own in PUBLISHED.items()
+            if "top_k_spans" in own
+        ),
+        help="Most evidence units, best first.",
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        show_default="no limit; "
+        + ", ".join(
+            f"{own['rate']} for {name}" for name, own in PUBLISHED.items() if "rate" in own
+        ),
+        help="Most tokens of the context, as a share of what --method none writes.",
+    ),
+]
+UnitOption = Annotated[
+    UnitName,
+    typer.Option(
+        help="What recomp-extractive and embeddings-filter keep or drop as a whole: passages or "
+        "sentences."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of --method random.")]
+BudgetOption = Annotated[
+    Budget | None,
+    typer.Option(
+        show_default="threshold; adaptive for ragcompress",
         help="What stops the choice of units: the threshold, or (adaptive) the first gap in their "
-        "scores from --min-tokens on, and --max-tokens (1024 where not given)."
+        "scores from --min-tokens on, and --max-tokens (1024 where not given).",
     ),
 ]
 MinTokens = Annotated[
@@ -160,9 +204,10 @@ Markers = Annotated[
 ]
 Gap = Annotated[str, typer.Option(help="What stands between kept texts that were not adjacent.")]
 Redundancy = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--redundancy/--no-redundancy",
+        show_default="off; on for ragcompress",
         help="Leave out units that repeat a better one (MMR), unless a number, name or "
         "negation differs.",
     ),
@@ -187,6 +232,13 @@ Embedder = Annotated[
 ]
 Classifier = Annotated[
     str | None, typer.Option(show_default="of the profile", help="Classifier: name or path.")
+]
+Compressor = Annotated[
+    str | None,
+    typer.Option(
+        show_default="the published one",
+        help="Model of a published method, from recomp-extractive on: name or path.",
+    ),
 ]
 Tokenizer = Annotated[
     str | None,

@@ -144,7 +144,7 @@ def _position(item: Evidence, places: list[_Place]) -> tuple[int, int, int]:
 def _places(contexts: Sequence[Record]) -> list[_Place]:
     documents: dict[str, list[int]] = {}
     for number in sorted(
-        range(len(contexts)), key=lambda number: (_rank(contexts, number), number)
+        range(len(contexts)), key=lambda number: (rank_of(contexts, number), number)
     ):
         context = contexts[number]
         documents.setdefault(str(context.get("doc_id") or context["id"]), []).append(number)
@@ -155,7 +155,8 @@ def _places(contexts: Sequence[Record]) -> list[_Place]:
     return places
 
 
-def _rank(contexts: Sequence[Record], number: int) -> float:
+def rank_of(contexts: Sequence[Record], number: int) -> float:
+    """The rank of a context; its place in the list where none is stated."""
     rank = contexts[number].get("rank")
     return rank if isinstance(rank, (int, float)) else number + 1
 

@@ -10,11 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from grasp_cli.compression.tasks import Candidate, Evidence, Passage
 
 Count = Callable[[list[Evidence], bool], int]  # tokens of the context of evidence, with headings
+
+
+class Fill(Protocol):
+    """A way to fill a budget of `most` tokens."""
+
+    def __call__(
+        self,
+        candidates: Sequence[Candidate],
+        best_first: Sequence[int],
+        passages: Sequence[Passage],
+        count: Count,
+        most: int,
+        *,
+        titles: bool = True,
+    ) -> Fitted:
+        """What of the candidates, in that order, is within the budget."""
+        ...
 
 
 class Fitted(NamedTuple):
@@ -41,20 +58,22 @@ def within(
     passages: Sequence[Passage],
     documents: Sequence[int],
     count: Count,
+    fill: Fill | None = None,
 ) -> Fitted:
     """The best candidates within all limits: first spans, then each document, then the whole.
 
-    `documents` holds each passage's document.
+    `documents` holds each passage's document; `fill` is how a budget is filled (`fit`, `leading`).
     """
+    fill = fill or fit
     chosen = list(best_first)[: limits.spans]
     fitted = Fitted([run for number in chosen for run in candidates[number].runs])
     if limits.tokens_per_document is not None:
         candidates, chosen, fitted = _each(
-            limits.tokens_per_document, candidates, chosen, passages, documents, count
+            limits.tokens_per_document, candidates, chosen, passages, documents, count, fill
         )
     if limits.tokens is None:
         return fitted
-    whole = fit(candidates, chosen, passages, count, limits.tokens, titles=fitted.titles)
+    whole = fill(candidates, chosen, passages, count, limits.tokens, titles=fitted.titles)
     return whole._replace(cut=whole.cut + fitted.cut)
 
 
@@ -65,12 +84,13 @@ def _each(
     passages: Sequence[Passage],
     documents: Sequence[int],
     count: Count,
+    fill: Fill,
 ) -> tuple[Sequence[Candidate], list[int], Fitted]:
     """Every document within its own limit: the candidates as far as they fit, and which do."""
     members: dict[int, list[int]] = {}
     for number in best_first:
         members.setdefault(documents[candidates[number].runs[0].passage], []).append(number)
-    parts = [fit(candidates, own, passages, count, most) for own in members.values()]
+    parts = [fill(candidates, own, passages, count, most) for own in members.values()]
     kept = [run for part in parts for run in part.kept]
     left = list(candidates)
     for number in best_first:
@@ -105,6 +125,48 @@ def fit(
     if kept or not best_first:
         return Fitted(kept, titles)
     return _shortened(candidates[best_first[0]], passages, count, most, titles)
+
+
+def leading(
+    candidates: Sequence[Candidate],
+    best_first: Sequence[int],
+    passages: Sequence[Passage],
+    count: Count,
+    most: int,
+    *,
+    titles: bool = True,
+) -> Fitted:
+    """The candidates one after the other up to `most` tokens; the last is cut where that is."""
+    runs = [run for number in best_first for run in candidates[number].runs]
+    if not runs or count(runs, titles) <= most:
+        return Fitted(runs, titles)
+    for headed, anywhere in dict.fromkeys(((titles, False), (False, False), (False, True))):
+        ends = [
+            (place, end)
+            for place, run in enumerate(runs)
+            for end in [*_cuts(passages[run.passage].text, run)[anywhere], run.end]
+        ]
+        fitting = _last_true(len(ends), partial(_begins, runs, ends, count, most, headed))
+        if fitting is not None:
+            kept = _beginning(runs, *ends[fitting])
+            return Fitted(kept, headed, runs[len(kept) - 1].end - kept[-1].end)
+    return Fitted([], False, sum(run.end - run.start for run in runs))
+
+
+def _begins(
+    runs: list[Evidence],
+    ends: list[tuple[int, int]],
+    count: Count,
+    most: int,
+    headed: bool,
+    at: int,
+) -> bool:
+    return count(_beginning(runs, *ends[at]), headed) <= most
+
+
+def _beginning(runs: list[Evidence], place: int, end: int) -> list[Evidence]:
+    """The runs up to one of them, that one up to `end`."""
+    return [*runs[:place], runs[place]._replace(end=end)]
 
 
 def _shortened(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grasp_cli.compression.baselines.registry import BASELINES
 from grasp_cli.compression.tasks import Method
 from grasp_cli.defaults import CAUSAL, COMPRESS, CausalDefaults, CompressDefaults
 from grasp_cli.models.encoder import Encoder
@@ -16,6 +17,7 @@ from grasp_cli.pipe.errors import UsageError
 
 if TYPE_CHECKING:
     from grasp_cli.compression.classifiers import SpanClassifier
+    from grasp_cli.compression.cross_encoder import CrossEncoderClassifier
     from grasp_cli.compression.evidence_head import EvidenceHead
     from grasp_cli.compression.grasp import CoarseFilter, SentenceVectors
     from grasp_cli.models.causal import CausalModel
@@ -33,6 +35,7 @@ class Models:
     coarse: str
     embedder: str
     classifier: str
+    compressor: str = ""  # of a published baseline
     dtype: str = "float32"
     threads: int | None = None
     causal_dtype: str = "auto"  # of a causal classifier, as asked for
@@ -111,7 +114,7 @@ def settled(
         return read_config(find(name)) if is_evidence(find(name)) else None
 
     if fine_threshold is None:
-        fine_threshold = COMPRESS.fine_threshold
+        fine_threshold = options.fine_threshold
         judged = options.method == "exit" or (options.method == "grasp" and options.fine)
         own = trained(models.classifier) if judged else None
         if own:
@@ -175,26 +178,18 @@ def _cosine(options: CompressDefaults, models: Models, encoders: Encoders) -> Me
 
 
 def _cross_encoder(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
-    from grasp_cli.compression.cross_encoder import CrossEncoderClassifier
     from grasp_cli.compression.exit import Exit
-    from grasp_cli.models.cross_encoder import CrossEncoder
 
-    placement = _said(models, models.classifier)
-    model = CrossEncoder(
-        find(models.classifier),
-        threads=models.threads,
-        dtype=placement.dtype,
-        device=placement.device,
-    )
-    classifier = CrossEncoderClassifier(model)
-    return Exit(classifier, options, BORDERLINE[placement.dtype], "cross-encoder")
+    classifier = cross_encoder_classifier(models, models.classifier)
+    return Exit(classifier, options, BORDERLINE[models.placement().dtype], "cross-encoder")
 
 
 def _attention(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
     from grasp_cli.compression.last_attention import LastAttention
     from grasp_cli.compression.sentence_filter import SentenceFilter
 
-    scorer = LastAttention(_causal_model(models), models.causal.max_input_tokens)
+    model = causal_model(models, models.classifier)
+    scorer = LastAttention(model, models.causal.max_input_tokens)
     return SentenceFilter("attention", scorer, options)
 
 
@@ -208,7 +203,7 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     if is_seq2seq(path):
         from grasp_cli.compression.cross_attention import CrossAttention
 
-        placement = _said(models, models.coarse)
+        placement = said(models, models.coarse)
         model = Seq2Seq(
             path, threads=models.threads, dtype=placement.dtype, device=placement.device
         )
@@ -218,12 +213,24 @@ def _coarse_filter(options: CompressDefaults, models: Models, encoders: Encoders
     return TokenRelevance(encoders.get(models.coarse), options)
 
 
-def _said(models: Models, name: str) -> Placement:
+def said(models: Models, name: str) -> Placement:
     """Where the model runs; said on stderr, as a causal model says it of itself."""
     placement = models.placement()
     if not models.quiet:
         sys.stderr.write(f"grasp: {Path(name).name} on {placement}\n")
     return placement
+
+
+def cross_encoder_classifier(models: Models, name: str) -> CrossEncoderClassifier:
+    """The cross-encoder called `name`, as the options place it."""
+    from grasp_cli.compression.cross_encoder import CrossEncoderClassifier
+    from grasp_cli.models.cross_encoder import CrossEncoder
+
+    placement = said(models, name)
+    model = CrossEncoder(
+        find(name), threads=models.threads, dtype=placement.dtype, device=placement.device
+    )
+    return CrossEncoderClassifier(model)
 
 
 def _graph(models: Models, encoders: Encoders) -> SentenceVectors:
@@ -242,7 +249,7 @@ def number_format(options: CompressDefaults, models: Models) -> str:
     judges = options.method == "exit" or (options.method == "grasp" and options.fine)
     filters = options.method == "quitox" or (options.method == "grasp" and not options.fine)
     placed = (
-        options.method in ("cross-encoder", "attention")
+        options.method in _PLACED
         or (judges and is_causal(find(models.classifier)))
         or (filters and options.coarse and is_seq2seq(find(models.coarse)))
     )
@@ -259,7 +266,7 @@ def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
 
         given = models.causal
         return CausalClassifier(
-            _causal_model(models),
+            causal_model(models, models.classifier),
             scope=given.context_scope,
             max_input_tokens=given.max_input_tokens,
             verify=given.verify_prefix,
@@ -268,26 +275,15 @@ def _classifier(models: Models, encoders: Encoders) -> SpanClassifier:
     return trained or CosineClassifier(encoders.get(models.classifier))
 
 
-def _causal_model(models: Models) -> CausalModel:
+def causal_model(models: Models, name: str) -> CausalModel:
+    """The causal model called `name`, as the options place it."""
     from grasp_cli.models.causal import CausalModel, Running
 
     given = models.causal
     running = Running(
         given.device, models.causal_dtype, given.quantize, models.threads, models.quiet
     )
-    return CausalModel(find(models.classifier), running, Path(models.classifier).name)
-
-
-def _none(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
-    from grasp_cli.compression.baselines.none import Everything
-
-    return Everything()
-
-
-def _lead(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
-    from grasp_cli.compression.baselines.lead import Lead
-
-    return Lead(options)
+    return CausalModel(find(name), running, Path(name).name)
 
 
 METHODS: dict[str, Callable[[CompressDefaults, Models, Encoders], Method]] = {
@@ -297,8 +293,7 @@ METHODS: dict[str, Callable[[CompressDefaults, Models, Encoders], Method]] = {
     "cosine": _cosine,
     "cross-encoder": _cross_encoder,
     "attention": _attention,
-    "none": _none,
-    "lead": _lead,
+    **{name: baseline.build for name, baseline in BASELINES.items()},
 }
 # Which models a method reads; `grasp` reads what its steps need.
 _ROLES: dict[str, tuple[str, ...]] = {
@@ -308,12 +303,14 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "cosine": ("embedder",),
     "cross-encoder": ("classifier",),
     "attention": ("classifier",),
-    "none": (),
-    "lead": (),
+    **{name: baseline.roles for name, baseline in BASELINES.items()},
 }
 # What `--classifier` is where a method needs another kind of model than the profile's.
 CLASSIFIERS = {
     "cross-encoder": "cross-encoder/ms-marco-MiniLM-L-6-v2",
     "attention": "gemma-3-270m",
 }
-WITHOUT_MODELS = ("none", "lead")
+# What `--compressor` is: the model that a baseline was published with.
+COMPRESSORS = {name: baseline.compressor for name, baseline in BASELINES.items()}
+_PLACED = {"cross-encoder", "attention"} | {n for n, one in BASELINES.items() if one.placed}
+WITHOUT_MODELS = tuple(name for name in METHODS if not _ROLES[name] and name != "grasp")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grasp_cli.compression.blocks import whole, without_overlaps
+from grasp_cli.compression.budget import fit, leading
 from grasp_cli.compression.explanation import Steps, explain
 from grasp_cli.compression.tasks import Candidate, Evidence, Method, Selection, Task
 from grasp_cli.compression.writer import Writer
@@ -106,7 +107,8 @@ class Compress:
             selection, chosen = Selection(units, []), list(range(len(units)))
         elif self.embedder is not None:
             chosen = self._distinct(self.embedder, task, selection, chosen)
-        fitted = self._writer.fitted(contexts, task.passages, selection.units, chosen)
+        fill = leading if judged.leading else fit
+        fitted = self._writer.fitted(contexts, task.passages, selection.units, chosen, fill)
         kept = without_overlaps(contexts, fitted.kept)
         if chosen and not kept:
             fallback = "nothing-fits"  # not one character within --max-tokens

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from grasp_cli.pipe.errors import RecordError
@@ -69,6 +69,7 @@ class Task:
 
     question: str
     passages: list[Passage]
+    record: Record = field(default_factory=dict, repr=False)  # as it came: gold, ranks
 
     @classmethod
     def of(cls, record: Record, splitter: str) -> Task:
@@ -82,7 +83,7 @@ class Task:
             )
             for number, context in enumerate(record.get("contexts", []))
         ]
-        return cls(record["question"], passages)
+        return cls(record["question"], passages, record)
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class Selection:
     coarse: Sequence[npt.NDArray[np.float64]] | None = None  # scores: per passage, (sentences,)
     survivors: Sequence[Sequence[int]] | None = None  # per passage, what the filter let through
     rescued: Sequence[int] = ()  # numbers of kept units that passed only on a second hop
+    leading: bool = False  # a budget cuts the units off where it ends, instead of choosing
 
     def best_first(self) -> list[int]:
         """All unit numbers, highest score first, ties in reading order."""

@@ -14,7 +14,7 @@ from grasp_cli.compression.blocks import (
     join_contexts,
     without_overlaps,
 )
-from grasp_cli.compression.budget import Fitted, Limits, within
+from grasp_cli.compression.budget import Fill, Fitted, Limits, fit, within
 from grasp_cli.compression.tasks import Candidate, Evidence, Passage
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.pipe.records import Record
@@ -55,13 +55,23 @@ class Writer:
         passages: Sequence[Passage],
         units: Sequence[Candidate],
         best_first: Sequence[int],
+        fill: Fill = fit,
     ) -> Fitted:
         """What of the units, best first, is within the limits."""
 
         def count(kept: list[Evidence], headings: bool) -> int:
             return self._count(contexts, kept, headings)
 
-        return within(self._limits, units, best_first, passages, documents(contexts), count)
+        limits = self._limits_of(contexts)
+        return within(limits, units, best_first, passages, documents(contexts), count, fill)
+
+    def _limits_of(self, contexts: Sequence[Record]) -> Limits:
+        """The limits of a run, with the rate of what no compression writes as tokens."""
+        if self._options.rate is None:
+            return self._limits
+        share = int(round(self._options.rate * self._counter.count([self.full(contexts)])[0], 9))
+        tokens = share if self._limits.tokens is None else min(share, self._limits.tokens)
+        return replace(self._limits, tokens=max(tokens, 1))
 
     def worthwhile(
         self, contexts: Sequence[Record], units: Sequence[Candidate], best_first: list[int]

@@ -21,7 +21,7 @@ from grasp_cli.compression.methods import (
     needed,
 )
 from grasp_cli.compression.stage import Compress, Setting
-from grasp_cli.defaults import CAUSAL, COMPRESS
+from grasp_cli.defaults import CAUSAL, COMPRESS, compress_settings
 from grasp_cli.pipe.errors import RecordError, UsageError
 from tests.compression import tiny
 from tests.compression.fakes import Words
@@ -49,6 +49,7 @@ RECORDS = [
             {"id": f"c{place}", "title": "A title" if place % 2 else "", "text": text, "x": [1]}
             for place, text in enumerate(TEXTS[number : number + 1 + number % 4])
         ],
+        "evidence_gold": [{"id": "c0", "start": 0, "end": 3}, {"id": "c2"}],
         "kept as it is": {"k": None},
     }
     for number in range(7)
@@ -67,14 +68,16 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Models]:
         coarse=str(tiny.t5(root / "t5")),
         embedder=encoder,
         classifier=language,
+        compressor=encoder,
         threads=1,
         causal_dtype="float32",
         causal=replace(CAUSAL, device="cpu"),
         quiet=True,
     )
-    cross = replace(usual, classifier=str(tiny.cross_encoder(root / "cross")))
+    pairs = str(tiny.cross_encoder(root / "cross"))
+    cross = replace(usual, classifier=pairs, compressor=pairs)
     embedded = replace(usual, coarse=encoder, classifier=encoder)
-    return {"cross-encoder": cross, "embedded grasp": embedded, "": usual}
+    return {"cross-encoder": cross, "ragcompress": cross, "embedded grasp": embedded, "": usual}
 
 
 CASES = [*METHODS, "embedded grasp"]
@@ -87,10 +90,11 @@ def case(request: Any, models: dict[str, Models]) -> tuple[str, Models]:
 
 def stage(case: tuple[str, Models], **options: Any) -> Compress:
     method, models = case
-    chosen = replace(COMPRESS, method=method, **options)
+    chosen = compress_settings(method, **options)
     encoders = Encoders(models)
     setting = Setting("embedded", "float32", "rule")
-    return Compress(build(chosen, models, encoders), None, Words(), chosen, setting)  # type: ignore[arg-type]
+    embedder = encoders.get(models.embedder) if chosen.redundancy else None
+    return Compress(build(chosen, models, encoders), embedder, Words(), chosen, setting)  # type: ignore[arg-type]
 
 
 def outputs(compress: Compress, records: list[Any], size: int = 64) -> list[Any]:
@@ -121,7 +125,7 @@ def test_only_what_a_run_reads_is_needed(models: dict[str, Models]) -> None:
     asked = {name: needed(replace(COMPRESS, method=name), usual) for name in METHODS}
     assert asked["grasp"] == [usual.coarse, usual.embedder, usual.classifier]
     assert asked["quitox"] == [usual.coarse] and asked["cosine"] == [usual.embedder]
-    assert asked["none"] == []
+    assert asked["none"] == [] and asked["recomp-extractive"] == [usual.compressor]
     assert needed(replace(COMPRESS, fine=False), usual) == [usual.coarse]
     assert needed(replace(COMPRESS, coarse=False, redundancy=True), usual) == [
         usual.embedder, usual.classifier, usual.embedder,
@@ -148,7 +152,8 @@ def test_evidence_is_verbatim_in_order_and_no_longer(case: tuple[str, Models]) -
 
 
 def test_every_method_but_none_removes_something(case: tuple[str, Models]) -> None:
-    found = outputs(stage(case, fine_threshold=0.995, coarse_ratio=0.3), RECORDS)
+    fewer = {"top_k_spans": 1} if case[0] in ("top-k-passages", "recomp-extractive") else {}
+    found = outputs(stage(case, fine_threshold=0.995, coarse_ratio=0.3, **fewer), RECORDS)
     removed = [out["compression"]["removed"] for out in found]
     assert (max(removed) > 0.2) == (case[0] != "none")
 
@@ -180,7 +185,7 @@ def test_a_question_too_long_is_that_records_error_or_is_read(case: tuple[str, M
     if isinstance(long, RecordError):
         assert long.kind == "QuestionTooLong" and "shorten it" in str(long)
     else:
-        assert case[0] in (*WITHOUT_MODELS, "cosine")
+        assert case[0] in (*WITHOUT_MODELS, "cosine", "embeddings-filter", "recomp-extractive")
     assert [first, third] == outputs(stage(case), [RECORDS[0], RECORDS[2]])
 
 

@@ -1,1 +1,1 @@
-"""Published compressors and simple ones, to compare with; one file each."""
+"""Published compressors and simple ones, to compare with; one file each, listed in `registry`."""

@@ -21,10 +21,10 @@ class Lead:
 
     def select(self, tasks: Sequence[Task]) -> Iterable[Selection]:
         """The first `lead_sentences` of every passage."""
-        return [leading(task, self.options.lead_sentences) for task in tasks]
+        return [first_sentences(task, self.options.lead_sentences) for task in tasks]
 
 
-def leading(task: Task, most: int | None) -> Selection:
+def first_sentences(task: Task, most: int | None) -> Selection:
     """At most so many sentences of each passage (None: all), each passage's a unit."""
     units: list[Candidate] = []
     for passage in task.passages:

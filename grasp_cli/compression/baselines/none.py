@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grasp_cli.compression.baselines.lead import leading
+from grasp_cli.compression.baselines.lead import first_sentences
 from grasp_cli.compression.tasks import Selection, Task
 
 
@@ -18,4 +18,4 @@ class Everything:
 
     def select(self, tasks: Sequence[Task]) -> Iterable[Selection]:
         """Every sentence of every passage."""
-        return [leading(task, None) for task in tasks]
+        return [first_sentences(task, None) for task in tasks]
