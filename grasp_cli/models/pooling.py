@@ -76,7 +76,8 @@ class Pooling:
         listing = path / "modules.json"
         if not listing.exists():
             return cls()
-        modes, projections, normalise = ("mean",), [], False
+        modes: tuple[str, ...] = ("mean",)
+        projections, normalise = [], False
         for module in orjson.loads(listing.read_bytes()):
             kind, place = str(module["type"]).rsplit(".", 1)[-1], path / str(module["path"])
             if kind == "Pooling":

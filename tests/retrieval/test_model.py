@@ -17,15 +17,24 @@ from grasp_cli.pipe.errors import ProcessingError
 from grasp_cli.retrieval.model import load_encoder
 from tests.compression import tiny
 from tests.conftest import ROOT
+from tests.readers.tiny import END
 
 TEXTS = ["The river froze.", "", "A museum of trains, opened in 1911, is shut.", "x"]
+
+
+def bert(directory: Path) -> Path:
+    """A tiny encoder whose tokenizer can pad, as the reference implementations want it."""
+    tokenizer = quiet_transformers().AutoTokenizer.from_pretrained(tiny.bert(directory))
+    tokenizer.pad_token = END
+    tokenizer.save_pretrained(directory)
+    return directory
 
 
 @pytest.fixture
 def contriever(tmp_path: Path) -> Path:
     """As facebook/contriever-msmarco comes: pytorch_model.bin, no pooler, nothing on pooling."""
     torch, transformers = torch_runtime(1), quiet_transformers()
-    made = transformers.BertModel.from_pretrained(tiny.bert(tmp_path / "bert"))
+    made = transformers.BertModel.from_pretrained(bert(tmp_path / "bert"))
     states = {key: value for key, value in made.state_dict().items() if "pooler" not in key}
     (tmp_path / "bert" / "model.safetensors").unlink()
     torch.save(states, tmp_path / "bert" / "pytorch_model.bin")
@@ -88,7 +97,7 @@ def test_equals_sentence_transformers(mode: Any, more: str, tmp_path: Path) -> N
         Transformer,
     )
 
-    words = Transformer(str(tiny.bert(tmp_path / "bert")))
+    words = Transformer(str(bert(tmp_path / "bert")))
     pooling = Pooling(32, pooling_mode=mode)
     modules = [words, pooling]
     if more != "nothing":
@@ -108,7 +117,7 @@ def test_prompts_are_those_of_sentence_transformers(tmp_path: Path) -> None:
     torch_runtime(1)
     from sentence_transformers import SentenceTransformer
 
-    tiny.bert(tmp_path / "bert")
+    bert(tmp_path / "bert")
     prompts = {"query": "query: ", "passage": "passage: "}
     model = SentenceTransformer(str(tmp_path / "bert"), prompts=prompts, device="cpu")
     model.save(str(tmp_path / "model"))
@@ -123,7 +132,7 @@ def test_prompts_are_those_of_sentence_transformers(tmp_path: Path) -> None:
 
 
 def test_unknown_modules_are_refused(tmp_path: Path) -> None:
-    tiny.bert(tmp_path)
+    bert(tmp_path)
     listing = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.CNN"}]
     (tmp_path / "modules.json").write_text(json.dumps(listing))
     with pytest.raises(ProcessingError, match="module CNN is not supported"):
