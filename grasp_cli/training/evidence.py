@@ -26,7 +26,7 @@ from grasp_cli.training.evidence_examples import example, is_judged
 from grasp_cli.training.evidence_finish import Finished, finish
 from grasp_cli.training.evidence_training import Trainer, by_source
 
-WORK = "training"  # below the model's directory until it is finished
+WORK = "training.part"  # below the model's directory until it is finished, then removed
 MADE = "model"  # below WORK, until it is whole
 LEAST = 4  # held-back questions that a calibration can be fitted on
 _BARS = "▁▂▃▄▅▆▇█"
@@ -47,13 +47,10 @@ def train(
 
     An interrupted training goes on from its last checkpoint when called again with the same
     arguments. Raises `DataError` for records without gold, with gold that is not in their texts,
-    or too few of them; `UsageError` where the directory already holds a model or is none, or the
-    base cannot be trained on.
+    or too few of them; `UsageError` where the directory holds anything but an interrupted training,
+    or the base cannot be trained on.
     """
-    if (directory / CONFIG).exists() and not (directory / WORK).exists():
-        raise UsageError(f"{directory} already holds a model: give another -o, or remove it")
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is a file: give a directory as -o")
+    _check_output(directory)
     base = _base(base)
     examples = [
         example(record, file.name, TEXT.splitter)
@@ -105,6 +102,17 @@ def train(
         (made_in / name).replace(directory / name)
     shutil.rmtree(work)
     return done
+
+
+def _check_output(directory: Path) -> None:
+    """Refuse what is not a new or empty directory, or that of a training to go on with."""
+    if not directory.exists() or (directory / WORK).is_dir():
+        return
+    if not directory.is_dir():
+        raise UsageError(f"{directory} is a file: give a directory as -o")
+    if any(directory.iterdir()):
+        what = "already holds a model" if (directory / CONFIG).exists() else "is not empty"
+        raise UsageError(f"{directory} {what}: give another -o, or remove it")
 
 
 def _base(name: str) -> str:

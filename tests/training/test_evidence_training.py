@@ -265,11 +265,20 @@ def test_gold_that_nothing_can_be_measured_on(evidence: Trained, tmp_path: Path,
         trained(file, tmp_path / "m", evidence.base)
 
 
-def test_a_directory_that_holds_a_model_is_not_touched(evidence: Trained) -> None:
+def test_a_model_or_a_file_is_not_written_over(evidence: Trained) -> None:
     with pytest.raises(UsageError, match="already holds a model: give another -o"):
         trained(evidence.file, evidence.directory, evidence.base)
     with pytest.raises(UsageError, match="is a file: give a directory"):
         trained(evidence.file, evidence.file, evidence.base)
+
+
+def test_a_directory_with_other_files_is_not_touched(evidence: Trained, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("of the user's own")
+    (tmp_path / "training").mkdir()
+    with pytest.raises(UsageError, match="is not empty: give another -o"):
+        trained(evidence.file, tmp_path, evidence.base)
+    assert (tmp_path / "README.md").read_text() == "of the user's own"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["README.md", "training"]
 
 
 def test_a_base_that_cannot_be_one(evidence: Trained, tmp_path: Path) -> None:
