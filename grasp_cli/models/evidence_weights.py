@@ -128,14 +128,14 @@ def save_weights(
 
     `encoder` as `compressed` gives it, `head` its parameters, `projection` (width, width).
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     torch = torch_runtime()
     values = {f"encoder.{name}": value for name, value in encoder.items()}
     values |= {f"head.{name}": value.half().contiguous() for name, value in head.items()}
     values["projection"] = torch.from_numpy(np.ascontiguousarray(projection)).half()
     part = directory / f"{WEIGHTS}.part"
-    save_file(values, str(part), {"format": str(FORMAT)})
+    part.write_bytes(save(values, {"format": str(FORMAT)}))  # save_file is for its owner alone
     os.replace(part, directory / WEIGHTS)
 
 

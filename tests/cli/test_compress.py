@@ -142,12 +142,20 @@ def test_a_text_without_a_full_stop_is_read_whole(outcomes: dict[str, Any]) -> N
 
 
 @pytest.mark.models
-def test_a_question_beyond_the_window_is_an_error_of_its_record(outcomes: dict[str, Any]) -> None:
-    error = outcomes["long question"]["error"]
-    assert error["type"] == "QuestionTooLong" and "4000 tokens" in error["message"]
-    assert "510" in error["message"] and error["stage"] == "compress"
+def test_an_empty_question_is_an_error_of_its_record(outcomes: dict[str, Any]) -> None:
     assert outcomes["empty question"]["error"]["type"] == "EmptyQuestion"
     assert outcomes[""] == 7
+
+
+@pytest.mark.models
+def test_a_question_beyond_the_window_is_an_error_of_its_record(grasp: Run) -> None:
+    roles = ("--coarse-model", "--embedder", "--classifier")
+    base = [part for role in roles for part in (role, "all-MiniLM-L6-v2")]
+    done = grasp("compress", *base, stdin=jsonl(CASES[7], CASES[0]))
+    assert done.returncode == 7
+    error = lines(done.stdout)[0]["error"]
+    assert error["type"] == "QuestionTooLong" and "4000 tokens" in error["message"]
+    assert "510" in error["message"] and error["stage"] == "compress"
 
 
 @pytest.mark.models

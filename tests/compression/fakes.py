@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from grasp_cli.compression.grasp import Grasp
+from grasp_cli.compression.sentence_vectors import EncoderVectors
 from grasp_cli.compression.stage import Compress, Setting
 from grasp_cli.compression.tasks import Task, Unit
 from grasp_cli.defaults import CompressDefaults
@@ -77,7 +78,8 @@ class Words:
 
 def compressor(options: CompressDefaults, counter: Words | None = None) -> Compress:
     """The stage as it is, on fake models."""
-    method = Grasp(Coarse(), Embedder(), Classifier(), options, 0.001)  # type: ignore[arg-type]
+    graph = EncoderVectors(Embedder())  # type: ignore[arg-type]
+    method = Grasp(Coarse(), graph, Classifier(), options, 0.001)
     setting = Setting("embedded", "float32", "rule")
     embedder = Embedder() if options.redundancy else None
     counter = counter or Words()

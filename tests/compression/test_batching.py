@@ -16,7 +16,7 @@ from grasp_cli.compression.token_relevance import TokenRelevance
 from grasp_cli.defaults import COMPRESS
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.models.locate import find
-from grasp_cli.models.profiles import model_for
+from grasp_cli.models.profiles import MINILM
 from grasp_cli.pipe.errors import MissingError
 from tests.compression import tiny
 from tests.compression.fakes import Words
@@ -28,7 +28,7 @@ PASSAGES = 3
 
 @pytest.fixture(scope="module")
 def minilm() -> str:
-    name = model_for("embedded", "embedder")
+    name = MINILM.name
     try:
         find(name)
     except MissingError as missing:

@@ -10,6 +10,7 @@ import pytest
 
 from grasp_cli.compression.classifiers import MIDPOINT, SLOPE, CosineClassifier
 from grasp_cli.compression.grasp import Grasp
+from grasp_cli.compression.sentence_vectors import EncoderVectors
 from grasp_cli.compression.tasks import Task, Unit
 from grasp_cli.compression.token_relevance import TokenRelevance
 from grasp_cli.defaults import COMPRESS, TEXT
@@ -46,7 +47,8 @@ def test_one_half_keeps_as_large_a_share_of_gold_as_it_drops_of_the_rest() -> No
     records = list(islice(hotpotqa.records(shared("data/hotpotqa/train.json")), QUESTIONS))
     encoder = Encoder(find("all-MiniLM-L6-v2"), remember=10000)
     classifier = CosineClassifier(encoder)
-    method = Grasp(TokenRelevance(encoder, COMPRESS), encoder, classifier, COMPRESS, 0.001)
+    coarse, graph = TokenRelevance(encoder, COMPRESS), EncoderVectors(encoder)
+    method = Grasp(coarse, graph, classifier, COMPRESS, 0.001)
     tasks = [Task.of(record, TEXT.splitter) for record in records]
     gold, passed = [], []
     for record, selection in zip(records, method.select(tasks), strict=True):

@@ -103,6 +103,9 @@ def test_a_saved_difference_is_merged_into_a_fresh_network(tmp_path: Path, base:
     projection = np.random.default_rng(0).normal(size=(32, 32))
     save_weights(tmp_path, compressed(before, own, None), network.head.state_dict(), projection)
     assert [file.name for file in tmp_path.iterdir()] == [WEIGHTS]
+    (tmp_path / "other").touch()
+    modes = {(tmp_path / name).stat().st_mode for name in (WEIGHTS, "other")}
+    assert len(modes) == 1, "others may read it as any file"
     np.testing.assert_allclose(merge(fresh, tmp_path), projection, rtol=HALF, atol=1e-6)
     for name, value in held(fresh).items():
         assert float((value - own[name]).abs().max()) < 0.05 * HALF
