@@ -1,7 +1,7 @@
 """From the logits of a record's sentences to calibrated probabilities.
 
 A logistic regression (Platt 1999) of gold on what the whole record says about a unit: its own
-logit, the best one of the record and of its passage, and the links between passages by titles.
+logit, the best one of the record, its rank there, and the links between passages by titles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 FEATURES = (
     "logit",
     "best of record",
-    "best of passage",
+    "log rank in record",
     "named by",
     "named by, times logit",
     "names",
@@ -48,11 +48,12 @@ def record_features(
     best = [float(own.max()) if len(own) else -np.inf for own in sentences]
     outward, inward = link_features(named, [logistic(own) for own in sentences])
     record = max(best, default=0.0)
+    every = np.concatenate([np.zeros(0), *sentences])
     rows = [
         (
             logit,
             record,
-            max(best[unit.passage], logit),
+            float(np.log1p((every > logit).sum())),
             inward[unit.passage],
             inward[unit.passage] * logit,
             max((outward[unit.passage][s] for s in unit.sentences), default=0.0),

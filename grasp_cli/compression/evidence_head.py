@@ -20,7 +20,7 @@ from grasp_cli.compression.tasks import Passage, Task, Unit
 from grasp_cli.compression.title_links import links
 from grasp_cli.defaults import SCORE_DECIMALS
 from grasp_cli.models.batches import batches
-from grasp_cli.models.evidence_network import EvidenceNetwork, Window
+from grasp_cli.models.evidence_network import EvidenceNetwork, States, Window
 from grasp_cli.models.evidence_weights import (
     BASE_WEIGHTS,
     WEIGHTS,
@@ -44,12 +44,15 @@ class Read(NamedTuple):
         States of the sentences, shape (parts, sentences, width).
     firsts
         States of the passage as each sentence's window saw it, shape (parts, sentences, width).
+    inputs
+        What the sentences are before the first layer, shape (sentences, width).
     sizes
         Tokens of each sentence in all windows, at least 1, shape (parts, sentences).
     """
 
     means: npt.NDArray[np.float32]
     firsts: npt.NDArray[np.float32]
+    inputs: npt.NDArray[np.float32]
     sizes: Floats
 
 
@@ -174,10 +177,9 @@ class EvidenceHead:
         hidden = np.concatenate([means, firsts], axis=-1).astype(np.float64) @ weight.T + bias
         return np.asarray((_gelu(hidden) @ last.T + end)[..., 0])
 
-    def states(self, task: Task) -> list[Read]:
-        """What the pass over each passage of a task leaves."""
-        (found,) = self._read([task])
-        return found
+    def reads(self, tasks: Sequence[Task]) -> list[list[Read]]:
+        """What the pass over each passage of each task leaves."""
+        return self._read(tasks)
 
     # -- the graph --------------------------------------------------------------------------
 
@@ -186,14 +188,13 @@ class EvidenceHead:
     ) -> list[list[npt.NDArray[np.float32]]]:
         """Vectors of the sentences left, for the evidence graph: see `grasp.SentenceVectors`.
 
-        They are a linear map of the states, fitted to the base encoder's sentence embeddings.
+        They are a linear map of the sentences' input embeddings, fitted to the base encoder's
+        sentence embeddings: states of higher layers say how a sentence serves the question, and no
+        longer what it is about.
         """
         projection = self._loaded[1]
         return [
-            [
-                read.means[:, positions].mean(axis=0) @ projection
-                for read, positions in zip(own, left, strict=True)
-            ]
+            [read.inputs[positions] @ projection for read, positions in zip(own, left, strict=True)]
             for own, left in zip(self._read(tasks), survivors, strict=True)
         ]
 
@@ -237,6 +238,7 @@ class EvidenceHead:
                 Read(
                     np.zeros(shape, np.float32),
                     np.zeros(shape, np.float32),
+                    np.zeros(shape[1:], np.float32),
                     np.zeros(shape[:2]),
                 )
             )
@@ -244,20 +246,17 @@ class EvidenceHead:
         for _, members in batches([len(window.ids) for *_, window in inputs], _BATCH_TOKENS):
             batch = [inputs[member] for member in members]
             with torch.inference_mode():
-                means, firsts = self.network.states([window for *_, window in batch])
-            if not bool(torch.isfinite(means).all() and torch.isfinite(firsts).all()):
+                states = self.network.states([window for *_, window in batch])
+            if not all(bool(torch.isfinite(values).all()) for values in states):
                 raise ProcessingError(
                     f"{self.directory.name}: values that are not finite ({self.dtype})"
                 )
-            _collect(batch, means.cpu().numpy(), firsts.cpu().numpy(), results)
+            _collect(batch, States(*(values.cpu().numpy() for values in states)), results)
         return [_averaged(read) for read in results]
 
 
 def _collect(
-    batch: Sequence[tuple[int, int, Window]],
-    means: npt.NDArray[np.float32],
-    firsts: npt.NDArray[np.float32],
-    results: Sequence[Read],
+    batch: Sequence[tuple[int, int, Window]], states: States, results: Sequence[Read]
 ) -> None:
     """Add the states of a batch's spans to their sentences, weighted by tokens."""
     row = 0
@@ -265,8 +264,9 @@ def _collect(
         read = results[owner]
         for sentence, start, end in window.spans:
             weight = max(1, end - start)
-            read.means[part, sentence] += weight * means[row]
-            read.firsts[part, sentence] += weight * firsts[number]
+            read.means[part, sentence] += weight * states.means[row]
+            read.firsts[part, sentence] += weight * states.firsts[number]
+            read.inputs[sentence] += weight * states.inputs[row]
             read.sizes[part, sentence] += weight
             row += 1
 
@@ -274,7 +274,9 @@ def _collect(
 def _averaged(read: Read) -> Read:
     sizes = np.maximum(read.sizes, 1)
     shares = (1 / sizes[..., None]).astype(np.float32)
-    return Read(read.means * shares, read.firsts * shares, sizes)
+    # inputs are summed over the parts of the question
+    inputs = read.inputs * (1 / sizes.sum(axis=0)[:, None]).astype(np.float32)
+    return Read(read.means * shares, read.firsts * shares, inputs, sizes)
 
 
 def _gelu(values: Floats) -> Floats:

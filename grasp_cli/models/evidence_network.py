@@ -27,6 +27,14 @@ class Window(NamedTuple):
     spans: list[tuple[int, int, int]]  # (sentence, start, end): token ranges in `ids`
 
 
+class States(NamedTuple):
+    """What one batch gives; shapes (spans, width), (windows, width), (spans, width)."""
+
+    means: Any  # of the token states of each span
+    firsts: Any  # the state of each window's first token
+    inputs: Any  # means of what each span is before the first layer; without gradient
+
+
 class EvidenceNetwork:
     """Encoder and head. Usable for scoring (`torch.inference_mode`) and for training."""
 
@@ -76,7 +84,7 @@ class EvidenceNetwork:
         """Whether the encoder tells question and passage apart by segment."""
         return getattr(self.encoder.config, "type_vocab_size", 0) > 1
 
-    def states(self, windows: Sequence[Window]) -> tuple[Any, Any]:
+    def states(self, windows: Sequence[Window]) -> States:
         """The states of sentences and passages, in one batch.
 
         Parameters
@@ -86,9 +94,8 @@ class EvidenceNetwork:
 
         Returns
         -------
-        tuple of torch.Tensor
-            Mean token states of all spans of all windows in order, shape (spans, width), and the
-            state of each window's first token, shape (windows, width); both float32.
+        States
+            Float32, on the network's device; spans are those of all windows in order.
         """
         torch = torch_runtime()
         longest = max(len(window.ids) for window in windows)
@@ -108,13 +115,20 @@ class EvidenceNetwork:
                 sizes[row] = max(1, end - start)
                 row += 1
         given = {"token_type_ids": kinds.to(self.device)} if self.segments else {}
-        hidden = self.encoder(
-            input_ids=ids.to(self.device), attention_mask=mask.to(self.device), **given
-        ).last_hidden_state.float()
-        sums = torch.zeros((rows + 1, self.width), device=self.device)
-        sums = sums.index_add(0, owners.to(self.device).view(-1), hidden.view(-1, self.width))
-        means = sums / sizes.to(self.device)[:, None]
-        return means[:rows], hidden[:, 0]
+        layers = self.encoder(
+            input_ids=ids.to(self.device),
+            attention_mask=mask.to(self.device),
+            output_hidden_states=True,
+            **given,
+        ).hidden_states
+        places, counts = owners.to(self.device).view(-1), sizes.to(self.device)[:, None]
+
+        def means(layer: Any) -> Any:
+            sums = torch.zeros((rows + 1, self.width), device=self.device)
+            return (sums.index_add(0, places, layer.reshape(-1, self.width)) / counts)[:rows]
+
+        hidden = layers[-1].float()
+        return States(means(hidden), hidden[:, 0], means(layers[0].detach().float()))
 
     def logits(self, units: Any, passages: Any) -> Any:
         """Logits of units, shape (units,), of their states and their passages' states."""

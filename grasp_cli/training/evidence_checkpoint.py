@@ -13,11 +13,12 @@ from typing import Any
 import orjson
 
 from grasp_cli.models.evidence_network import EvidenceNetwork
-from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import DataError
 from grasp_cli.training.evidence_examples import Example
-from grasp_cli.training.evidence_training import Progress, Trainer, by_source, trained
+from grasp_cli.training.evidence_parameters import load_parameters, parameters
+from grasp_cli.training.evidence_training import Progress, Trainer, by_source
 
+_PREVIOUS = "previous."  # parameters at the evaluation before
 CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
 
 
@@ -34,32 +35,10 @@ def fingerprint(trainer: Trainer) -> str:
     return digest.hexdigest()
 
 
-def weights(network: EvidenceNetwork) -> dict[str, Any]:
-    """The trained parameters by name, float32."""
-    found = {
-        f"encoder.{name}": value.detach().float().cpu().contiguous()
-        for name, value in network.encoder.named_parameters()
-        if trained(name)
-    }
-    head = network.head.state_dict().items()
-    return found | {
-        f"head.{name}": value.detach().float().cpu().contiguous() for name, value in head
-    }
-
-
-def load_weights(network: EvidenceNetwork, values: dict[str, Any]) -> None:
-    """Put parameters of `weights` into a network."""
-    torch = torch_runtime()
-    own = {f"encoder.{name}": value for name, value in network.encoder.named_parameters()}
-    own |= {f"head.{name}": value for name, value in network.head.named_parameters()}
-    with torch.no_grad():
-        for name, value in values.items():
-            own[name].copy_(value)
-
-
 def save(trainer: Trainer, directory: Path) -> None:
     """Write the checkpoint: weights, optimiser and progress."""
-    values = weights(trainer.network)
+    values = parameters(trainer.network)
+    values |= {f"{_PREVIOUS}{name}": value for name, value in trainer.previous.items()}
     for number, (_, state) in enumerate(_states(trainer)):
         values |= {f"optimiser.{number}.{key}": value.contiguous() for key, value in state.items()}
     progress = orjson.dumps(asdict(trainer.progress)).decode()
@@ -69,7 +48,7 @@ def save(trainer: Trainer, directory: Path) -> None:
 def keep_best(trainer: Trainer, directory: Path) -> None:
     """Write the weights of the best evaluation so far."""
     step = str(trainer.progress.step)
-    _write(weights(trainer.network), directory / BEST, {"step": step})
+    _write(parameters(trainer.network), directory / BEST, {"step": step})
 
 
 def resume(trainer: Trainer, directory: Path) -> bool:
@@ -90,9 +69,13 @@ def resume(trainer: Trainer, directory: Path) -> bool:
                 "give another output directory, or remove that one"
             )
         values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    load_weights(
-        trainer.network, {k: v for k, v in values.items() if not k.startswith("optimiser.")}
-    )
+    own = {k: v for k, v in values.items() if not k.startswith(("optimiser.", _PREVIOUS))}
+    load_parameters(trainer.network, own)
+    trainer.previous = {
+        name.removeprefix(_PREVIOUS): value
+        for name, value in values.items()
+        if name.startswith(_PREVIOUS)
+    }
     trainer.progress = Progress(**orjson.loads(metadata["progress"]))
     for number, (parameter, _) in enumerate(_states(trainer)):
         found = {
@@ -113,7 +96,7 @@ def load_best(network: EvidenceNetwork, directory: Path) -> None:
     """Put the best weights into a network."""
     from safetensors.torch import load_file
 
-    load_weights(network, load_file(str(directory / BEST)))
+    load_parameters(network, load_file(str(directory / BEST)))
 
 
 def log(entry: dict[str, Any], directory: Path) -> None:

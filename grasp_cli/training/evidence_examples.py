@@ -33,6 +33,7 @@ class Example:
     passages: list[Passage]
     labels: list[Labels]
     some: list[tuple[int, list[int]]] = field(default_factory=list)
+    drawn: int = 0  # how many of the passages are negatives of other records
 
     @property
     def key(self) -> tuple[str, str]:
@@ -195,4 +196,5 @@ class Negatives:
             made.passages + [p._replace(number=size + n) for n, p in enumerate(chosen)],
             made.labels + [np.zeros(len(p.sentences), np.int8) for p in chosen],
             made.some,
+            made.drawn + len(chosen),
         )

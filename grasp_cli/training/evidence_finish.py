@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,12 +34,17 @@ from grasp_cli.models.evidence_weights import (
     write_config,
 )
 from grasp_cli.models.locate import find, sha256_of
-from grasp_cli.training.evidence_checkpoint import weights
 from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example
+from grasp_cli.training.evidence_parameters import parameters
 from grasp_cli.training.metrics import Quality, quality
 
 _PROJECTION_SENTENCES = 6000  # that the map to sentence embeddings is fitted on
-_RIDGE = 1e-3  # of that fit, relative to the mean variance of a state
+_TOGETHER = 32  # examples that are read at once
+# Passages drawn from other records are not what a retriever finds, and neither are the links
+# between them: such records count less in the calibration, and not for the operating points where
+# there are this many gold units in the others.
+_DRAWN_WEIGHT, _ENOUGH = 0.3, 50
+_RIDGE = 1e-3  # of that fit, relative to the mean variance of its input
 RECALL_KEEPS, TIGHT_DROPS = 0.97, 0.95  # of gold, of the others: the outer presets
 Floats = npt.NDArray[np.float64]
 
@@ -87,7 +92,7 @@ def finish(
     """
     path = find(base)
     fresh = dict(EvidenceNetwork(path).encoder.named_parameters())
-    tuned = weights(network)
+    tuned = parameters(network)
     encoder = {n.removeprefix("encoder."): v for n, v in tuned.items() if n.startswith("encoder.")}
     head = {n.removeprefix("head."): v for n, v in tuned.items() if n.startswith("head.")}
     save_weights(directory, compressed(fresh, encoder, None), head, np.eye(network.width))
@@ -98,25 +103,25 @@ def finish(
         features=[1.0] + [0.0] * (len(FEATURES) - 1),
     )
     write_config(config, directory)
-    whole = measure(EvidenceHead(directory), held_back)
+    whole = measure(EvidenceHead(directory, dtype=settings.dtype), held_back)
     save_weights(
         directory, compressed(fresh, encoder, settings.rank or None), head, np.eye(network.width)
     )
     config = replace(config, weights_sha256=sha256_of([directory / WEIGHTS]))
     write_config(config, directory)
-    model = EvidenceHead(directory)
+    model = EvidenceHead(directory, dtype=settings.dtype)
     stored = measure(model, held_back)
     say(f"held-back AUC {whole.auc} whole, {stored.auc} stored")
     projection = _projection(model, Encoder(path), training, settings.seed)
     save_weights(directory, compressed(fresh, encoder, settings.rank or None), head, projection)
     config = replace(config, weights_sha256=sha256_of([directory / WEIGHTS]))
     write_config(config, directory)
-    model = EvidenceHead(directory)
+    model = EvidenceHead(directory, dtype=settings.dtype)
     threshold, agreement = _graph(model, Encoder(path), held_back)
     config = replace(config, similarity_threshold=threshold)
     config, error, points = _calibrated(model, held_back, config)
     write_config(config, directory)
-    calibrated = measure(EvidenceHead(directory), held_back)
+    calibrated = measure(EvidenceHead(directory, dtype=settings.dtype), held_back)
     say(f"held-back AUC {calibrated.auc} with the features of the record")
     size = (directory / WEIGHTS).stat().st_size / 1e6
     return Finished(whole, stored, calibrated, error, agreement, points, round(size, 1))
@@ -125,10 +130,17 @@ def finish(
 def measure(model: EvidenceHead, examples: Sequence[Example]) -> Quality:
     """Ranking quality of single sentences."""
     pairs = []
-    for made in examples:
-        (values,) = model.calibrated([_task(made)], [_sentences(made)])
-        pairs.append((np.concatenate(made.labels), values))
+    for part in _parts(examples):
+        tasks = [_task(made) for made in part]
+        found = model.calibrated(tasks, [_sentences(made) for made in part])
+        pairs += [(np.concatenate(m.labels), values) for m, values in zip(part, found, strict=True)]
     return quality(pairs)
+
+
+def _parts(examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
+    """Examples that are read together."""
+    for start in range(0, len(examples), _TOGETHER):
+        yield examples[start : start + _TOGETHER]
 
 
 def _task(made: Example) -> Task:
@@ -150,16 +162,17 @@ def _sentences(made: Example) -> list[Unit]:
 def _projection(
     model: EvidenceHead, encoder: Encoder, examples: Sequence[Example], seed: int
 ) -> npt.NDArray[np.float32]:
-    """The map from states to sentence embeddings of the base, by ridge regression."""
+    """The map from input embeddings to sentence embeddings of the base, by ridge regression."""
     chosen = random.Random(seed).sample(list(examples), len(examples))
     states: list[Any] = []
     texts: list[str] = []
-    for made in chosen:
+    for part in _parts(chosen):
         if len(texts) >= _PROJECTION_SENTENCES:
             break
-        for passage, read in zip(made.passages, model.states(_task(made)), strict=True):
-            states += list(read.means.mean(axis=0))
-            texts += [passage.sentence(s) for s in range(len(passage.sentences))]
+        for made, reads in zip(part, model.reads([_task(m) for m in part]), strict=True):
+            for passage, read in zip(made.passages, reads, strict=True):
+                states += list(read.inputs)
+                texts += [passage.sentence(s) for s in range(len(passage.sentences))]
     given = np.asarray(states, np.float64)
     wanted = encoder.embed(texts).astype(np.float64)
     square = given.T @ given
@@ -172,19 +185,27 @@ def _pairs(
     model: EvidenceHead, encoder: Encoder, examples: Sequence[Example]
 ) -> tuple[Floats, Floats]:
     """Cosines of neighbouring sentences by the model's vectors and by the base's embeddings."""
-    own, published = [], []
-    for made in examples:
-        (vectors,) = model.vectors([_task(made)], [_all(made.passages)])
-        for passage, mine in zip(made.passages, vectors, strict=True):
-            texts = [passage.sentence(s) for s in range(len(passage.sentences))]
-            theirs = encoder.embed(texts)
-            for first in range(len(texts)):
-                for second in range(
-                    first + 1, min(len(texts), first + COMPRESS.locality_window + 1)
-                ):
-                    own.append(_cosine(mine[first], mine[second]))
-                    published.append(_cosine(theirs[first], theirs[second]))
+    own: list[float] = []
+    published: list[float] = []
+    for part in _parts(examples):
+        found = model.vectors([_task(m) for m in part], [_all(m.passages) for m in part])
+        texts = [p.sentence(s) for m in part for p in m.passages for s in range(len(p.sentences))]
+        theirs = encoder.embed(texts)
+        for mine in (vectors for vectors_of in found for vectors in vectors_of):
+            own += _near(mine)
+            published += _near(theirs[: len(mine)])
+            theirs = theirs[len(mine) :]
     return np.asarray(own), np.asarray(published)
+
+
+def _near(vectors: npt.NDArray[Any]) -> list[float]:
+    """Cosines of the pairs of sentences that are near enough to be joined."""
+    reach = COMPRESS.locality_window + 1
+    return [
+        _cosine(vectors[first], vectors[second])
+        for first in range(len(vectors))
+        for second in range(first + 1, min(len(vectors), first + reach))
+    ]
 
 
 def _cosine(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
@@ -209,38 +230,45 @@ def _graph(
     )
 
 
-def graph_units(model: EvidenceHead, task: Task, threshold: float) -> list[Unit]:
-    """The evidence units of a task, without a coarse filter."""
-    (vectors,) = model.vectors([task], [_all(task.passages)])
-    units = []
-    for passage, own in zip(task.passages, vectors, strict=True):
-        own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
-        found = components(
-            list(range(len(passage.sentences))),
-            own,
-            threshold=threshold,
-            window=COMPRESS.locality_window,
-        )
-        units += [Unit(passage.number, members) for members in found]
-    return units
+def graph_units(model: EvidenceHead, tasks: Sequence[Task], threshold: float) -> list[list[Unit]]:
+    """The evidence units of tasks, without a coarse filter."""
+    every = [_all(task.passages) for task in tasks]
+    return [
+        [
+            Unit(passage.number, members)
+            for passage, own in zip(task.passages, vectors, strict=True)
+            for members in components(
+                list(range(len(passage.sentences))),
+                own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12),
+                threshold=threshold,
+                window=COMPRESS.locality_window,
+            )
+        ]
+        for task, vectors in zip(tasks, model.vectors(tasks, every), strict=True)
+    ]
 
 
 def _calibrated(
     model: EvidenceHead, examples: Sequence[Example], config: EvidenceConfig
 ) -> tuple[EvidenceConfig, float, dict[str, tuple[float, float]]]:
     """Fit the calibration and choose the operating points, both on units of the graph."""
-    rows, gold = [], []
-    for made in examples:
-        task = _task(made)
-        units = graph_units(model, task, config.similarity_threshold)
-        labels = [_label(made, unit) for unit in units]
-        (found,) = model.features([task], [units])
-        known = [i for i, label in enumerate(labels) if label is not None]
-        rows.append(found[known])
-        gold += [bool(labels[i]) for i in known]
-    features, truth = np.concatenate(rows), np.asarray(gold)
-    slopes, bias = fit(features, truth.astype(np.float64), np.ones(len(truth)))
+    rows: list[Floats] = []
+    gold: list[bool] = []
+    drawn: list[bool] = []
+    for part in _parts(examples):
+        tasks = [_task(made) for made in part]
+        units = graph_units(model, tasks, config.similarity_threshold)
+        for made, own, found in zip(part, units, model.features(tasks, units), strict=True):
+            labels = [_label(made, unit) for unit in own]
+            known = [i for i, label in enumerate(labels) if label is not None]
+            rows.append(found[known])
+            gold += [bool(labels[i]) for i in known]
+            drawn += [made.drawn > 0] * len(known)
+    features, truth, other = np.concatenate(rows), np.asarray(gold), np.asarray(drawn)
+    slopes, bias = fit(features, truth.astype(np.float64), np.where(other, _DRAWN_WEIGHT, 1.0))
     logits = features @ slopes + bias
+    if truth[~other].sum() >= _ENOUGH:  # points are chosen on what a retriever finds
+        logits, truth = logits[~other], truth[~other]
     middle = balanced_point(logits, truth)
     cuts = {
         "recall": min(middle, point_that_keeps(logits, truth, RECALL_KEEPS)),

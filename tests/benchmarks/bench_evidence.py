@@ -30,6 +30,7 @@ from grasp_cli.defaults import COMPRESS, TEXT
 from grasp_cli.evaluation.evidence import recall
 from grasp_cli.evaluation.statistics import mean_interval
 from grasp_cli.formats import load_format
+from grasp_cli.models.dtype import choose_dtype
 from grasp_cli.models.evidence_weights import encoder_of, is_evidence
 from grasp_cli.models.locate import find
 from grasp_cli.pipe.errors import MissingError
@@ -80,11 +81,12 @@ def ways() -> Iterator[Way]:
     presets: dict[str, tuple[str, float | None]] = {
         name: (name, None) for name in ("recall", "balanced", "tight")
     }
-    cosine = Models(base, base, base)
+    dtype = str(choose_dtype("auto", "cpu")).removeprefix("torch.")
+    cosine = Models(base, base, base, dtype=dtype)
     yield Way("cosine", cosine, COMPRESS, {"balanced": ("balanced", None)})
     others = os.environ.get("GRASP_EVIDENCE_MODELS", "").split()
     for name, path in [("evidence", "grasp-evidence"), *(x.split("=") for x in others)]:
-        models = Models(path, path, path)
+        models = Models(path, path, path, dtype=dtype)
         yield Way(name, models, COMPRESS, presets)
         if name == "evidence":
             yield Way(f"{name}, hops 2", models, replace(COMPRESS, hops=2), presets)
@@ -108,7 +110,7 @@ class Run:
         options = replace(self.way.options, window=len(self.records))
         options = settled(options, self.way.models, preset, threshold, None)
         method = build(options, self.way.models, self.encoders)
-        setting = Setting("embedded", "float32", TEXT.splitter)
+        setting = Setting("embedded", self.way.models.dtype, TEXT.splitter)
         stage = Compress(method, None, self.counter, options, setting)
         return list(stage.process(self.records))  # type: ignore[arg-type]
 

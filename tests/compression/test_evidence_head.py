@@ -68,6 +68,9 @@ def model(evidence: Trained) -> EvidenceHead:
     return EvidenceHead(evidence.directory, threads=1)
 
 
+Row = tuple[Any, Any, Any]  # a token's state, its window's state, and the token's embedding
+
+
 class Naive:
     """The definition, slowly: every window by itself, and a list of every token's state."""
 
@@ -85,14 +88,14 @@ class Naive:
         cuts = [len(asked) * n // pieces for n in range(pieces + 1)]
         return [asked[start:end] for start, end in pairwise(cuts)]
 
-    def rows(self, question: list[int], passage: Passage) -> list[list[tuple[Any, Any]]]:
-        """Per sentence, of each of its tokens in each window: its state and the window's."""
+    def rows(self, question: list[int], passage: Passage) -> list[list[Row]]:
+        """Per sentence, what there is of each of its tokens in each window."""
         key = (tuple(question), passage.title, passage.text)
         if key not in self.known:
             self.known[key] = self._rows(question, passage)
         return list(self.known[key])
 
-    def _rows(self, question: list[int], passage: Passage) -> list[list[tuple[Any, Any]]]:
+    def _rows(self, question: list[int], passage: Passage) -> list[list[Row]]:
         torch = torch_runtime(1)
         text = self.encode(passage.text, add_special_tokens=False, return_offsets_mapping=True)
         inside = [
@@ -101,24 +104,27 @@ class Naive:
         ]
         bounds = [(tokens[0], tokens[-1] + 1) for tokens in inside]
         title = self.ids(f"{passage.title}:")[: POSITIONS // 8] if passage.title else []
-        found: list[list[tuple[Any, Any]]] = [[] for _ in bounds]
+        found: list[list[Row]] = [[] for _ in bounds]
         for window in windows(
             question, title, text.input_ids, bounds, special=(0, 1), positions=POSITIONS
         ):
             kinds = [int(n > len(question) + 1) for n in range(len(window.ids))]
             with torch.inference_mode():
-                (hidden,) = self.network.encoder(
-                    input_ids=torch.tensor([window.ids]), token_type_ids=torch.tensor([kinds])
-                ).last_hidden_state
+                given = {
+                    "input_ids": torch.tensor([window.ids]),
+                    "token_type_ids": torch.tensor([kinds]),
+                }
+                (hidden,) = self.network.encoder(**given).last_hidden_state
+                (embedded,) = self.network.encoder.embeddings(**given)
             for number, start, end in window.spans:
-                found[number] += [(hidden[place], hidden[0]) for place in range(start, end)]
+                found[number] += [(hidden[n], hidden[0], embedded[n]) for n in range(start, end)]
         return found
 
     def logit(self, question: str, passage: Passage, members: Sequence[int]) -> float:
         torch, found = torch_runtime(1), []
         for part in self.parts(question):
             rows = [row for member in members for row in self.rows(part, passage)[member]]
-            mean, first = (torch.stack(column).mean(0) for column in zip(*rows, strict=True))
+            mean, first, _ = (torch.stack(column).mean(0) for column in zip(*rows, strict=True))
             with torch.inference_mode():
                 found.append(float(self.network.head(torch.cat([mean, first]))))
         return max(found)
@@ -205,7 +211,7 @@ def test_coarse_scores_are_those_of_single_sentences(model: EvidenceHead) -> Non
         assert [value for own in found for value in own.tolist()] == scores.tolist()
 
 
-def test_vectors_are_projected_states(model: EvidenceHead, evidence: Trained) -> None:
+def test_vectors_are_projected_embeddings(model: EvidenceHead, evidence: Trained) -> None:
     from safetensors.numpy import load_file
 
     matrix = load_file(evidence.directory / "evidence.safetensors")["projection"]
@@ -213,7 +219,7 @@ def test_vectors_are_projected_states(model: EvidenceHead, evidence: Trained) ->
     ((first, second),) = model.vectors([one], [[[0, 3], [2]]])
     assert first.shape == (2, 32) and second.shape == (1, 32)
     rows = naive.rows(naive.ids(one.question), one.passages[0])[3]
-    mean = np.mean([state.numpy() for state, _ in rows], axis=0)
+    mean = np.mean([embedded.numpy() for _, _, embedded in rows], axis=0)
     np.testing.assert_allclose(first[1], mean @ matrix.astype(np.float32), atol=1e-4)
 
 

@@ -124,23 +124,28 @@ def test_states_equal_one_window_at_a_time_without_padding(network: EvidenceNetw
     ]
     batch.append(Window([0, 9, 1, 1], 3, []))
     assert len(batch) > 5 and max(len(window.ids) for window in batch) == 60
-    means, firsts = [], []
+    means, firsts, inputs = [], [], []
     with torch.inference_mode():
-        found, first = network.states(batch)
+        found = network.states(batch)
         for window in batch:
             kinds = [int(place >= window.second) for place in range(len(window.ids))]
-            (hidden,) = network.encoder(
-                input_ids=torch.tensor([window.ids]), token_type_ids=torch.tensor([kinds])
-            ).last_hidden_state
+            given = {
+                "input_ids": torch.tensor([window.ids]),
+                "token_type_ids": torch.tensor([kinds]),
+            }
+            (hidden,) = network.encoder(**given).last_hidden_state
+            (embedded,) = network.encoder.embeddings(**given)
             firsts.append(hidden[0])
             means += [hidden[start:end].mean(0) for _, start, end in window.spans]
-    torch.testing.assert_close(found, torch.stack(means), atol=1e-5, rtol=0)
-    torch.testing.assert_close(first, torch.stack(firsts), atol=1e-5, rtol=0)
-    assert float(found.std(0).min()) > 0.01, "states must differ for this to say anything"
+            inputs += [embedded[start:end].mean(0) for _, start, end in window.spans]
+    for ours, theirs in zip(found, (means, firsts, inputs), strict=True):
+        torch.testing.assert_close(ours, torch.stack(theirs), atol=1e-5, rtol=0)
+        assert float(ours.std(0).min()) > 0.01, "states must differ for this to say anything"
 
 
 def test_a_span_without_tokens_has_a_state_of_zeros(tmp_path: Path) -> None:
     network = EvidenceNetwork(tiny.bert(tmp_path), threads=1)
     with torch_runtime().inference_mode():
-        means, _ = network.states([Window([0, 9, 1, 20, 21, 1], 3, [(0, 3, 3), (1, 3, 5)])])
-    assert float(means[0].abs().max()) == 0 and float(means[1].abs().max()) > 0
+        found = network.states([Window([0, 9, 1, 20, 21, 1], 3, [(0, 3, 3), (1, 3, 5)])])
+    for rows in (found.means, found.inputs):
+        assert float(rows[0].abs().max()) == 0 and float(rows[1].abs().max()) > 0
