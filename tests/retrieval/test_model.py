@@ -65,7 +65,7 @@ def test_contriever_is_loaded_without_a_word(contriever: Path) -> None:
     code = "import sys; from pathlib import Path; from grasp_cli.models.encoder import Encoder; "
     code += "assert Encoder(Path(sys.argv[1]), threads=1).embed(['river']).shape == (1, 32)"
     done = subprocess.run(
-        [sys.executable, "-W", "default", "-c", code, str(contriever)],
+        [sys.executable, "-c", code, str(contriever)],
         cwd=ROOT,
         capture_output=True,
         text=True,
