@@ -53,7 +53,7 @@ def record_features(
         (
             logit,
             record,
-            float(np.log1p((every > logit).sum())),
+            float(np.log1p(logistic(every - logit).sum())),
             inward[unit.passage],
             inward[unit.passage] * logit,
             max((outward[unit.passage][s] for s in unit.sentences), default=0.0),

@@ -45,7 +45,7 @@ _TOGETHER = 32  # examples that are read at once
 # there are this many gold units in the others.
 _DRAWN_WEIGHT, _ENOUGH = 0.3, 50
 _RIDGE = 1e-3  # of that fit, relative to the mean variance of its input
-RECALL_KEEPS, TIGHT_DROPS = 0.97, 0.95  # of gold, of the others: the outer presets
+RECALL_KEEPS, TIGHT_DROPS = 0.95, 0.95  # of gold, of the others: the outer presets
 Floats = npt.NDArray[np.float64]
 
 

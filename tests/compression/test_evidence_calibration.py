@@ -34,13 +34,17 @@ def test_features_of_a_record() -> None:
     def chance(x: float) -> float:
         return float(1 / (1 + np.exp(-x)))
 
-    # logit, best of record, named by, named by times logit, names
+    def rank(logit: float) -> float:
+        """How many sentences are better, softly: the unit's own counts half."""
+        return float(np.log1p(sum(chance(other - logit) for other in (1.0, -2.0, 0.5))))
+
+    # logit, best of record, log rank, named by, named by times logit, names
     np.testing.assert_allclose(
         found,
         [
-            [3.0, 1.0, chance(0.5), 3.0 * chance(0.5), chance(0.5)],
-            [-2.0, 1.0, chance(0.5), -2.0 * chance(0.5), 0.0],
-            [0.5, 1.0, chance(1.0), 0.5 * chance(1.0), chance(1.0)],
+            [3.0, 1.0, rank(3.0), chance(0.5), 3.0 * chance(0.5), chance(0.5)],
+            [-2.0, 1.0, rank(-2.0), chance(0.5), -2.0 * chance(0.5), 0.0],
+            [0.5, 1.0, rank(0.5), chance(1.0), 0.5 * chance(1.0), chance(1.0)],
         ],
     )
     assert found.shape[1] == len(FEATURES)
