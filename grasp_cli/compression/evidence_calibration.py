@@ -49,17 +49,13 @@ def record_features(
     outward, inward = link_features(named, [logistic(own) for own in sentences])
     record = max(best, default=0.0)
     every = np.concatenate([np.zeros(0), *sentences])
-    rows = [
-        (
-            logit,
-            record,
-            float(np.log1p(logistic(every - logit).sum())),
-            inward[unit.passage],
-            inward[unit.passage] * logit,
-            max((outward[unit.passage][s] for s in unit.sentences), default=0.0),
-        )
-        for unit, logit in zip(units, logits.tolist(), strict=True)
-    ]
+    rows = []
+    for unit, logit in zip(units, logits.tolist(), strict=True):
+        # a passage that is named matters by its best sentences, not by all of them
+        link = inward[unit.passage] * np.exp(min(0.0, logit - best[unit.passage]))
+        rank = np.log1p(logistic(every - logit).sum())
+        names = max((outward[unit.passage][s] for s in unit.sentences), default=0.0)
+        rows.append((logit, record, rank, link, link * logit, names))
     return np.asarray(rows, np.float64).reshape(-1, len(FEATURES))
 
 

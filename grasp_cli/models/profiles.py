@@ -144,9 +144,9 @@ MODELS: dict[str, Model] = {
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
     "embedded": {
         "dense": ("all-MiniLM-L6-v2",),
-        "coarse": ("all-MiniLM-L6-v2", "grasp-evidence"),
-        "embedder": ("all-MiniLM-L6-v2", "grasp-evidence"),
-        "classifier": ("all-MiniLM-L6-v2", "grasp-evidence"),
+        "coarse": ("grasp-evidence",),
+        "embedder": ("grasp-evidence",),
+        "classifier": ("grasp-evidence",),
         "reader": ("gemma-3-270m",),
     },
     "paper": {
