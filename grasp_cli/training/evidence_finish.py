@@ -45,12 +45,15 @@ _TOGETHER = 32  # examples that are read at once
 # there are this many gold units in the others.
 _DRAWN_WEIGHT, _ENOUGH = 0.3, 50
 _RIDGE = 1e-3  # of that fit, relative to the mean variance of its input
+_THRESHOLDS, _NEVER = (0.55, 0.65, 0.75, 0.85), 1.0  # of the graph; cosines stay below the last
+_KEPT, _COST = 0.9, 0.01  # of gold, and what joining may cost of what is removed there
 RECALL_KEEPS, TIGHT_DROPS = 0.95, 0.95  # of gold, of the others: the outer presets
 Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
 
 
 class Agreement(NamedTuple):
-    """How far the graph is that of the base encoder's sentence embeddings."""
+    """How far the graph is that of the base encoder's sentence embeddings, with as many edges."""
 
     pairs: float  # share of neighbouring sentences on which the two agree
     recall: float  # share of the published edges that are there
@@ -117,8 +120,8 @@ def finish(
     config = replace(config, weights_sha256=sha256_of([directory / WEIGHTS]))
     write_config(config, directory)
     model = EvidenceHead(directory, dtype=settings.dtype)
-    threshold, agreement = _graph(model, Encoder(path), held_back)
-    config = replace(config, similarity_threshold=threshold)
+    published, agreement = _graph(model, Encoder(path), held_back)
+    config = replace(config, similarity_threshold=_joining(model, held_back, published))
     config, error, points = _calibrated(model, held_back, config)
     write_config(config, directory)
     calibrated = measure(EvidenceHead(directory, dtype=settings.dtype), held_back)
@@ -248,23 +251,66 @@ def graph_units(model: EvidenceHead, tasks: Sequence[Task], threshold: float) ->
     ]
 
 
-def _calibrated(
-    model: EvidenceHead, examples: Sequence[Example], config: EvidenceConfig
-) -> tuple[EvidenceConfig, float, dict[str, tuple[float, float]]]:
-    """Fit the calibration and choose the operating points, both on units of the graph."""
+def _judged(
+    model: EvidenceHead, examples: Sequence[Example], threshold: float
+) -> tuple[Floats, Booleans, Booleans]:
+    """Features of all units whose label is known, whether they are gold, and drawn from others."""
     rows: list[Floats] = []
     gold: list[bool] = []
     drawn: list[bool] = []
     for part in _parts(examples):
         tasks = [_task(made) for made in part]
-        units = graph_units(model, tasks, config.similarity_threshold)
+        units = graph_units(model, tasks, threshold)
         for made, own, found in zip(part, units, model.features(tasks, units), strict=True):
             labels = [_label(made, unit) for unit in own]
             known = [i for i, label in enumerate(labels) if label is not None]
             rows.append(found[known])
             gold += [bool(labels[i]) for i in known]
             drawn += [made.drawn > 0] * len(known)
-    features, truth, other = np.concatenate(rows), np.asarray(gold), np.asarray(drawn)
+    return np.concatenate(rows), np.asarray(gold, bool), np.asarray(drawn, bool)
+
+
+def _joining(model: EvidenceHead, examples: Sequence[Example], published: float) -> float:
+    """The least threshold of the graph at which joining sentences costs next to nothing.
+
+    Joined sentences are kept or dropped together, and a classifier that was taught on sentences
+    tells them apart: what is removed where `_KEPT` of gold is kept is compared with no joining.
+    """
+    natural = [made for made in examples if not made.drawn] or list(examples)
+    alone = _removed(model, natural, _NEVER)
+    for threshold in (published, *(t for t in _THRESHOLDS if t > published)):
+        if _removed(model, natural, threshold) >= alone - _COST:
+            return threshold
+    return _NEVER
+
+
+def _removed(model: EvidenceHead, examples: Sequence[Example], threshold: float) -> float:
+    """The share of characters that goes where `_KEPT` of the gold sentences stay."""
+    rows, gold, _ = _judged(model, examples, threshold)
+    slopes, bias = fit(rows, gold.astype(np.float64), np.ones(len(gold)))
+    scores: list[float] = []
+    sizes: list[int] = []
+    truth: list[bool] = []
+    for part in _parts(examples):
+        tasks = [_task(made) for made in part]
+        units = graph_units(model, tasks, threshold)
+        for made, own, found in zip(part, units, model.features(tasks, units), strict=True):
+            for unit, score in zip(own, (found @ slopes + bias).tolist(), strict=True):
+                passage = made.passages[unit.passage]
+                scores += [score] * len(unit.sentences)
+                sizes += [len(passage.sentence(sentence)) for sentence in unit.sentences]
+                truth += [made.labels[unit.passage][s] == GOLD for s in unit.sentences]
+    values, lengths = np.asarray(scores), np.asarray(sizes)
+    cut = point_that_keeps(values, np.asarray(truth, bool), _KEPT)
+    return 1 - float(lengths[values >= cut].sum() / max(1, lengths.sum()))
+
+
+def _calibrated(
+    model: EvidenceHead, examples: Sequence[Example], config: EvidenceConfig
+) -> tuple[EvidenceConfig, float, dict[str, tuple[float, float]]]:
+    """Fit the calibration and choose the operating points, both on units of the graph."""
+    rows, gold, drawn = _judged(model, examples, config.similarity_threshold)
+    features, truth, other = rows, gold, drawn
     slopes, bias = fit(features, truth.astype(np.float64), np.where(other, _DRAWN_WEIGHT, 1.0))
     logits = features @ slopes + bias
     if truth[~other].sum() >= _ENOUGH:  # points are chosen on what a retriever finds
