@@ -71,6 +71,7 @@ class CompressDefaults:
     rate: float | None = None  # share of the tokens that stays
     unit: str = "document"  # or "sentence": what methods that choose by similarity keep or drop
     seed: int = 0
+    instruction: str | None = None  # a file, of method compact
     budget: str = "threshold"  # or "adaptive"
     min_tokens: int = 64  # of the adaptive budget, as are the next two
     adaptive_max_tokens: int = 1024  # where max_tokens is not given
@@ -92,6 +93,9 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "embeddings-filter": {"top_k_spans": 20},
     "recomp-extractive": {"top_k_spans": 2},
     "ragcompress": {"redundancy": True, "budget": "adaptive"},
+    "llmlingua2": {"rate": 0.2},
+    "longllmlingua": {"rate": 0.2},
+    "provence": {"fine_threshold": 0.1},
 }
 
 

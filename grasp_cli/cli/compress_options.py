@@ -28,6 +28,12 @@ class MethodName(str, Enum):
     embeddings_filter = "embeddings-filter"
     recomp_extractive = "recomp-extractive"
     ragcompress = "ragcompress"
+    llmlingua2 = "llmlingua2"
+    provence = "provence"
+    longllmlingua = "longllmlingua"
+    recomp_abstractive = "recomp-abstractive"
+    compact = "compact"
+    refiner = "refiner"
 
 
 class Preset(str, Enum):
@@ -92,6 +98,15 @@ class Splitter(str, Enum):
     nupunkt = "nupunkt"
 
 
+def _for_methods(field: str) -> str:
+    """The methods' own defaults of an option, to be shown after the general one."""
+    values: dict[str, list[str]] = {}
+    for method, own in PUBLISHED.items():
+        if field in own:
+            values.setdefault(str(own[field]), []).append(method)
+    return "".join(f"; {value} for {', '.join(names)}" for value, names in values.items())
+
+
 Method = Annotated[MethodName, typer.Option(help="How sentences are chosen.")]
 Coarse = Annotated[
     bool, typer.Option("--coarse/--no-coarse", help="Run the coarse sentence filter (QUITO-X).")
@@ -121,7 +136,8 @@ FineThreshold = Annotated[
     typer.Option(
         min=0,
         max=1,
-        show_default=f"{COMPRESS.fine_threshold}, or that of the preset",
+        show_default=f"{COMPRESS.fine_threshold}, or that of the preset"
+        + _for_methods("fine_threshold"),
         help="Least score of a unit that is kept.",
     ),
 ]
@@ -159,12 +175,7 @@ TopKSpans = Annotated[
     int | None,
     typer.Option(
         min=1,
-        show_default="no limit; "
-        + ", ".join(
-            f"{own['top_k_spans']} for {name}"
-            for name, own in PUBLISHED.items()
-            if "top_k_spans" in own
-        ),
+        show_default="no limit" + _for_methods("top_k_spans"),
         help="Most evidence units, best first.",
     ),
 ]
@@ -173,11 +184,9 @@ Rate = Annotated[
     typer.Option(
         min=0,
         max=1,
-        show_default="no limit; "
-        + ", ".join(
-            f"{own['rate']} for {name}" for name, own in PUBLISHED.items() if "rate" in own
-        ),
-        help="Most tokens of the context, as a share of what --method none writes.",
+        show_default="no limit" + _for_methods("rate"),
+        help="Most tokens of the context, as a share of what --method none writes; of "
+        "llmlingua2 and longllmlingua the share of the texts' tokens.",
     ),
 ]
 UnitOption = Annotated[
@@ -187,11 +196,20 @@ UnitOption = Annotated[
         "sentences."
     ),
 ]
+Instruction = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        show_default="our wording",
+        help="Instruction of --method compact; a line --- parts that of the first round from that "
+        "of the later ones.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of --method random.")]
 BudgetOption = Annotated[
     Budget | None,
     typer.Option(
-        show_default="threshold; adaptive for ragcompress",
+        show_default=COMPRESS.budget + _for_methods("budget"),
         help="What stops the choice of units: the threshold, or (adaptive) the first gap in their "
         "scores from --min-tokens on, and --max-tokens (1024 where not given).",
     ),

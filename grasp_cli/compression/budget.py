@@ -153,6 +153,21 @@ def leading(
     return Fitted([], False, sum(run.end - run.start for run in runs))
 
 
+def beginning(text: str, count: Callable[[str], int], most: int) -> str:
+    """As much of a text as has at most `most` tokens, cut before white space where that can be."""
+    run = Evidence(0, 0, len(text), None, 0, 0, False)
+    words, characters = _cuts(text, run)
+    for ends in ([*words, len(text)], characters):
+        fitting = _last_true(len(ends), partial(_text_fits, text, ends, count, most))
+        if fitting is not None:
+            return text[: ends[fitting]]
+    return ""
+
+
+def _text_fits(text: str, ends: list[int], count: Callable[[str], int], most: int, at: int) -> bool:
+    return count(text[: ends[at]]) <= most
+
+
 def _begins(
     runs: list[Evidence],
     ends: list[tuple[int, int]],

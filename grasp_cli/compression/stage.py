@@ -61,10 +61,13 @@ class Compress:
         started = time.perf_counter()
         full = [self._writer.full(record.get("contexts", [])) for record in records]
         tokens_in = self.counter.count(full)
-        results = self._results(records)
-        tokens_out = self.counter.count(
-            [r.context if isinstance(r, _Result) else "" for r in results]
-        )
+        tasks = [Task.of(record, self.setting.splitter) for record in records]
+        results = self._results(records, tasks)
+        tokens_out = self._counted(results)
+        for number, (before, after) in enumerate(zip(tokens_in, tokens_out, strict=True)):
+            if after > before:  # pieces of words can be more tokens than the words
+                whole = self._result(records[number], tasks[number], Selection([], []), "longer")
+                results[number], tokens_out[number] = whole, self._counted([whole])[0]
         shares = _shares(tokens_in, time.perf_counter() - started)
         for number, (record, result) in enumerate(zip(records, results, strict=True)):
             if isinstance(result, RecordError):
@@ -80,8 +83,13 @@ class Compress:
             }
             yield self._compressed(record, result, sizes, shares[number])
 
-    def _results(self, records: Sequence[Record]) -> list[_Result | RecordError]:
-        tasks = [Task.of(record, self.setting.splitter) for record in records]
+    def _counted(self, results: Sequence[_Result | RecordError]) -> list[int]:
+        """Tokens of each context."""
+        return self.counter.count([r.context if isinstance(r, _Result) else "" for r in results])
+
+    def _results(
+        self, records: Sequence[Record], tasks: Sequence[Task]
+    ) -> list[_Result | RecordError]:
         return [
             self._result(record, task, selection)
             for record, task, selection in zip(
@@ -90,8 +98,13 @@ class Compress:
         ]
 
     def _result(
-        self, record: Record, task: Task, selection: Selection | RecordError
+        self,
+        record: Record,
+        task: Task,
+        selection: Selection | RecordError,
+        fallback: str | None = None,
     ) -> _Result | RecordError:
+        """What becomes of a record; with `fallback` all contexts stay, for that reason."""
         if not record["question"].strip():
             message = f'record "{record["id"]}": the question is empty'
             return RecordError(message, kind="EmptyQuestion")
@@ -99,9 +112,13 @@ class Compress:
             return selection
         contexts = record.get("contexts", [])
         sentences = sum(len(passage.sentences) for passage in task.passages)
-        chosen, fallback = self._chosen(contexts, selection, sentences)
+        if selection.text and sentences:
+            return self._written(contexts, task, selection, selection.text, sentences)
+        chosen = list[int]()
+        if fallback is None:
+            chosen, fallback = self._chosen(contexts, selection, sentences)
         judged, passed, everything = selection, chosen, list[Evidence]()
-        if fallback == "passthrough":
+        if fallback in ("passthrough", "longer"):
             everything = whole(contexts)
             units = [Candidate([run], None) for run in everything]
             selection, chosen = Selection(units, []), list(range(len(units)))
@@ -122,6 +139,22 @@ class Compress:
             steps = Steps(passed, chosen, fitted.kept, kept, fallback, everything, adaptive)
             why = explain(task, judged, steps)
         return _Result(self._writer.text(contexts, kept, fitted.titles), kept, said, why)
+
+    def _written(
+        self,
+        contexts: Sequence[Record],
+        task: Task,
+        selection: Selection,
+        text: str,
+        sentences: int,
+    ) -> _Result:
+        """What a model wrote, cut to the budget: it has no offsets."""
+        context = self._writer.written(contexts, text)
+        unplaced = Selection([], [], context_cut=selection.context_cut)
+        fallback = None if context else "nothing-fits"
+        said = _said(unplaced, sentences, None, fallback, len(text) - len(context))
+        why = explain(task, unplaced, Steps((), (), (), ())) if self.options.explain else None
+        return _Result(context, [], {**said, "verbatim": False}, why)
 
     def _chosen(
         self, contexts: Sequence[Record], selection: Selection, sentences: int
@@ -181,7 +214,7 @@ class _Result(NamedTuple):
 
 
 def _said(
-    selection: Selection, sentences: int, kept: int, fallback: str | None, cut: int
+    selection: Selection, sentences: int, kept: int | None, fallback: str | None, cut: int
 ) -> dict[str, Any]:
     """The counts of `compression`, without those that do not apply."""
     said = {

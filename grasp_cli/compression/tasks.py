@@ -99,6 +99,7 @@ class Selection:
     coarse: Sequence[npt.NDArray[np.float64]] | None = None  # scores: per passage, (sentences,)
     survivors: Sequence[Sequence[int]] | None = None  # per passage, what the filter let through
     rescued: Sequence[int] = ()  # numbers of kept units that passed only on a second hop
+    text: str | None = None  # what a model wrote in place of the units; empty: nothing
     leading: bool = False  # a budget cuts the units off where it ends, instead of choosing
 
     def best_first(self) -> list[int]:

@@ -14,11 +14,13 @@ from grasp_cli.compression.blocks import (
     join_contexts,
     without_overlaps,
 )
-from grasp_cli.compression.budget import Fill, Fitted, Limits, fit, within
+from grasp_cli.compression.budget import Fill, Fitted, Limits, beginning, fit, within
 from grasp_cli.compression.tasks import Candidate, Evidence, Passage
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.pipe.records import Record
 from grasp_cli.text.tokens import TokenCounter
+
+_OWN_RATE = ("llmlingua2", "longllmlingua")  # theirs is of the texts, titles not counted
 
 
 class Writer:
@@ -49,6 +51,18 @@ class Writer:
                 return compose(contexts, kept, replace(layout, gap=GAP))
         return text
 
+    def written(self, contexts: Sequence[Record], text: str) -> str:
+        """A text that a model wrote, within the limits and no longer than all contexts."""
+        full = self.full(contexts)
+        most = self._counter.count([full])[0]
+        limit = self._limits_of(contexts).tokens
+
+        def count(part: str) -> int:
+            return self._counter.count([part])[0]
+
+        within_input = text.strip()[: len(full)]
+        return beginning(within_input, count, most if limit is None else min(most, limit)).strip()
+
     def fitted(
         self,
         contexts: Sequence[Record],
@@ -67,7 +81,7 @@ class Writer:
 
     def _limits_of(self, contexts: Sequence[Record]) -> Limits:
         """The limits of a run, with the rate of what no compression writes as tokens."""
-        if self._options.rate is None:
+        if self._options.rate is None or self._options.method in _OWN_RATE:
             return self._limits
         share = int(round(self._options.rate * self._counter.count([self.full(contexts)])[0], 9))
         tokens = share if self._limits.tokens is None else min(share, self._limits.tokens)

@@ -31,12 +31,12 @@ class Recall:
 
 
 def recall(record: Record, gold: list[Record], *, failed: bool = False) -> Recall | None:
-    """Recall of a record's evidence; None where there is no gold.
+    """Recall of a record's evidence; None where there is no gold, or a text without offsets.
 
     Without `evidence` (nothing was compressed) all contexts count as kept, and in a failed record
     nothing does.
     """
-    if not gold:
+    if not gold or (_is_written(record) and not failed):
         return None
     contexts = record.get("contexts", [])
     there = _merged(_context_span(context, 0, len(context["text"])) for context in contexts)
@@ -52,6 +52,12 @@ def recall(record: Record, gold: list[Record], *, failed: bool = False) -> Recal
 def all_contexts(record: Record) -> Record:
     """The record as it was before compression."""
     return {key: value for key, value in record.items() if key != "evidence"}
+
+
+def _is_written(record: Record) -> bool:
+    """Whether a model wrote the context, so that nothing says what it kept."""
+    said = record.get("compression")
+    return "evidence" in record and isinstance(said, dict) and said.get("verbatim") is False
 
 
 def _kept(record: Record, there: Spans) -> Spans:

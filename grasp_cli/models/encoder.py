@@ -91,13 +91,7 @@ class Encoder:
     @cached_property
     def special_tokens(self) -> tuple[list[int], list[int]]:
         """What the tokenizer puts before and after a text."""
-        empty = self.tokenizer.encode("").ids
-        probe = self.tokenizer.encode("a").ids
-        before = next(
-            (i for i, pair in enumerate(zip(empty, probe, strict=False)) if pair[0] != pair[1]),
-            len(empty),
-        )
-        return empty[:before], empty[before:]
+        return special_tokens(self.tokenizer)
 
     @property
     def room(self) -> int:
@@ -179,6 +173,17 @@ class Encoder:
                         f"{self.name}: the model gave values that are not finite ({self.dtype})"
                     )
                 yield number, states
+
+
+def special_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """What a tokenizer (package tokenizers) puts before and after a text."""
+    empty = tokenizer.encode("").ids
+    probe = tokenizer.encode("a").ids
+    before = next(
+        (i for i, pair in enumerate(zip(empty, probe, strict=False)) if pair[0] != pair[1]),
+        len(empty),
+    )
+    return empty[:before], empty[before:]
 
 
 def even_windows(count: int, most: int) -> list[tuple[int, int]]:

@@ -24,6 +24,7 @@ from grasp_cli.compression.stage import Compress, Setting
 from grasp_cli.defaults import CAUSAL, COMPRESS, compress_settings
 from grasp_cli.pipe.errors import RecordError, UsageError
 from tests.compression import tiny
+from tests.compression.baselines import tiny_tokens, tiny_writers
 from tests.compression.fakes import Words
 from tests.models import tiny_causal
 
@@ -75,9 +76,20 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Models]:
         quiet=True,
     )
     pairs = str(tiny.cross_encoder(root / "cross"))
-    cross = replace(usual, classifier=pairs, compressor=pairs)
+    reader = replace(usual, classifier=pairs, compressor=pairs)
     embedded = replace(usual, coarse=encoder, classifier=encoder)
-    return {"cross-encoder": cross, "ragcompress": cross, "embedded grasp": embedded, "": usual}
+    speller = str(tiny_writers.causal(root / "speller", "Dam burst"))
+    compressors = {
+        "llmlingua2": str(tiny_tokens.llmlingua2(root / "llmlingua2")),
+        "provence": str(tiny_tokens.provence(root / "provence")),
+        "longllmlingua": language,
+        "recomp-abstractive": str(tiny_writers.t5(root / "writer", "Dam burst")),
+        "compact": speller,
+        "refiner": speller,
+    }
+    own = {name: replace(usual, compressor=path) for name, path in compressors.items()}
+    pairs_read = {"cross-encoder": reader, "ragcompress": reader}
+    return {**own, **pairs_read, "embedded grasp": embedded, "": usual}
 
 
 CASES = [*METHODS, "embedded grasp"]
@@ -185,7 +197,8 @@ def test_a_question_too_long_is_that_records_error_or_is_read(case: tuple[str, M
     if isinstance(long, RecordError):
         assert long.kind == "QuestionTooLong" and "shorten it" in str(long)
     else:
-        assert case[0] in (*WITHOUT_MODELS, "cosine", "embeddings-filter", "recomp-extractive")
+        encoders = ("cosine", "embeddings-filter", "recomp-extractive", "llmlingua2")
+        assert case[0] in (*WITHOUT_MODELS, *encoders)
     assert [first, third] == outputs(stage(case), [RECORDS[0], RECORDS[2]])
 
 
