@@ -241,6 +241,12 @@ def _graph(models: Models, encoders: Encoders) -> SentenceVectors:
     return trained or EncoderVectors(encoders.get(models.embedder))
 
 
+def _ragcompress_on_an_encoder(options: CompressDefaults, models: Models) -> bool:
+    from grasp_cli.models.cross_encoder import is_cross_encoder
+
+    return options.method == "ragcompress" and not is_cross_encoder(find(models.compressor))
+
+
 def number_format(options: CompressDefaults, models: Models) -> str:
     """The dtype of the scores that decide: the classifier's where that is a causal model."""
     from grasp_cli.models.causal import is_causal
@@ -249,7 +255,7 @@ def number_format(options: CompressDefaults, models: Models) -> str:
     judges = options.method == "exit" or (options.method == "grasp" and options.fine)
     filters = options.method == "quitox" or (options.method == "grasp" and not options.fine)
     placed = (
-        options.method in _PLACED
+        (options.method in _PLACED and not _ragcompress_on_an_encoder(options, models))
         or (judges and is_causal(find(models.classifier)))
         or (filters and options.coarse and is_seq2seq(find(models.coarse)))
     )

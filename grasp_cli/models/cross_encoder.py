@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,13 @@ Floats = npt.NDArray[np.float64]
 
 _BATCH_TOKENS = 4096
 _TILE = 4
+
+
+def is_cross_encoder(path: Path) -> bool:
+    """Whether the directory holds a sequence classifier, as its config.json says."""
+    file = path / "config.json"
+    config = json.loads(file.read_bytes()) if file.is_file() else {}
+    return any("ForSequenceClassification" in name for name in config.get("architectures") or [])
 
 
 class CrossEncoder:

@@ -9,6 +9,7 @@ from grasp_cli.compression.tasks import Method
 from grasp_cli.defaults import CompressDefaults
 
 if TYPE_CHECKING:
+    from grasp_cli.compression.classifiers import SpanClassifier
     from grasp_cli.compression.methods import Encoders, Models
     from grasp_cli.models.token_classifier import TokenClassifier
     from grasp_cli.models.writing import CausalWriter
@@ -74,11 +75,17 @@ def _recomp_extractive(options: CompressDefaults, models: Models, encoders: Enco
 
 def _ragcompress(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
     from grasp_cli.compression.baselines.ragcompress import ragcompress
+    from grasp_cli.compression.classifiers import CosineClassifier
     from grasp_cli.compression.methods import BORDERLINE, cross_encoder_classifier
+    from grasp_cli.models.cross_encoder import is_cross_encoder
+    from grasp_cli.models.locate import find
 
-    placement = models.placement()
-    classifier = cross_encoder_classifier(models, models.compressor)
-    return ragcompress(classifier, options, BORDERLINE[placement.dtype])
+    if is_cross_encoder(find(models.compressor)):
+        judge: SpanClassifier = cross_encoder_classifier(models, models.compressor)
+        return ragcompress(judge, options, BORDERLINE[models.placement().dtype])
+    trained = encoders.evidence(models.compressor)
+    judge = trained or CosineClassifier(encoders.get(models.compressor))
+    return ragcompress(judge, options, BORDERLINE[models.dtype])
 
 
 def _llmlingua2(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:

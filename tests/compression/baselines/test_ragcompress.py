@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from grasp_cli.compression.baselines.ragcompress import ragcompress
+from grasp_cli.compression.classifiers import CosineClassifier
+from grasp_cli.compression.cross_encoder import CrossEncoderClassifier
+from grasp_cli.compression.methods import Encoders, Models, build, number_format
+from grasp_cli.defaults import CAUSAL
+from tests.compression import tiny
 from tests.compression.baselines.helpers import record, run, settings
 from tests.compression.fakes import Classifier, Embedder
 
@@ -45,3 +51,14 @@ def test_a_fixed_budget_takes_the_best() -> None:
     tight = replace(options, max_tokens=8)
     (out,) = run(ragcompress(Scored(), tight, 0.0), tight, record(TEXTS))  # type: ignore[arg-type]
     assert [item["text"] for item in out["evidence"]] == [SAME]
+
+
+def test_the_scheme_on_an_encoder_or_a_cross_encoder(tmp_path: Path) -> None:
+    encoder, pairs = tiny.bert(tmp_path / "bert"), tiny.cross_encoder(tmp_path / "cross")
+    for path, kind in ((encoder, CosineClassifier), (pairs, CrossEncoderClassifier)):
+        causal = replace(CAUSAL, device="cpu")
+        models = Models("", "", "", str(path), threads=1, causal_dtype="bfloat16", causal=causal)
+        models, options = replace(models, quiet=True), settings("ragcompress")
+        method: Any = build(options, models, Encoders(models))
+        assert isinstance(method.classifier, kind)
+        assert number_format(options, models) == ("float32" if path is encoder else "bfloat16")
