@@ -22,7 +22,7 @@ def stats(index: Index) -> Table:
         "documents": manifest.documents,
         "without text": manifest.empty,
         "passages": manifest.passages,
-        "passages of": _passages(manifest),
+        "passage length": _passages(manifest),
         "titles": "searched" if manifest.index_title else "not searched",
         "profile": manifest.profile,
         "encoder": f"{manifest.model['name']}, {manifest.model['dtype']}",

@@ -84,5 +84,5 @@ def test_stats_say_what_the_manifest_says(make_index: MakeIndex) -> None:
     assert (told["documents"], told["without text"], told["passages"]) == (3, 1, 3)
     assert told["vectors"] == "16 x float16"
     assert told["vector search"].startswith("exact (ivfpq from 9984")
-    assert told["passages of"] == "at most 8 words"
+    assert told["passage length"] == "at most 8 words"
     assert told["words"] == index.manifest.bm25["words"]
