@@ -157,11 +157,14 @@ def is_judged(made: Example) -> bool:
 class Negatives:
     """Hard negatives: passages of other records that BM25 finds for a question."""
 
-    def __init__(self, examples: Sequence[Example], depth: int) -> None:
+    def __init__(
+        self, examples: Sequence[Example], depth: int, pool_of: Sequence[Example] | None = None
+    ) -> None:
+        """For `examples`, from the passages of `pool_of` (else of `examples`), to rank `depth`."""
         from grasp_cli.training.negatives import nearest
 
         pool: dict[tuple[str, str], Passage] = {}
-        for made in examples:
+        for made in examples if pool_of is None else pool_of:
             for passage in made.passages:
                 pool.setdefault((passage.title, passage.text), passage)
         self._passages = list(pool.values())

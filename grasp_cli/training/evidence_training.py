@@ -66,7 +66,9 @@ class Trainer:
         self.progress = Progress()
         self.previous: Parameters = {}  # at the evaluation before
         self._negatives = (
-            Negatives([*training, *held_back], _NEGATIVE_DEPTH) if settings.negatives else None
+            Negatives([*training, *held_back], _NEGATIVE_DEPTH, training)  # nothing held back
+            if settings.negatives
+            else None
         )
         self._windows: dict[tuple[str, str, str], list[Window]] = {}
         self._torch = torch_runtime()

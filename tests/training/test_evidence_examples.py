@@ -164,3 +164,10 @@ def test_the_best_negatives_are_drawn_from_and_the_seed_decides() -> None:
     ]
     assert {text for texts in drawn for text in texts} == set(near)
     assert all(len(set(texts)) == 2 for texts in drawn) and drawn[0] == drawn[-1]
+
+
+def test_negatives_come_from_the_pool_alone() -> None:
+    """What is held back for validation is not trained on, not even as a negative."""
+    examples = pool(*DAMS[:3], answers=())
+    drawn = Negatives(examples, 10, examples[1:2]).add(examples[0], 5, random.Random(0))
+    assert [p.text for p in drawn.passages[1:]] == [DAMS[1]]
