@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -251,22 +251,29 @@ def graph_units(model: EvidenceHead, tasks: Sequence[Task], threshold: float) ->
     ]
 
 
-def _judged(
+def _featured(
     model: EvidenceHead, examples: Sequence[Example], threshold: float
+) -> Iterator[tuple[Example, list[Unit], Floats]]:
+    """Each example with the units of its graph and their features."""
+    for part in _parts(examples):
+        tasks = [_task(made) for made in part]
+        units = graph_units(model, tasks, threshold)
+        yield from zip(part, units, model.features(tasks, units), strict=True)
+
+
+def _judged(
+    featured: Iterable[tuple[Example, list[Unit], Floats]],
 ) -> tuple[Floats, Booleans, Booleans]:
     """Features of all units whose label is known, whether they are gold, and drawn from others."""
     rows: list[Floats] = []
     gold: list[bool] = []
     drawn: list[bool] = []
-    for part in _parts(examples):
-        tasks = [_task(made) for made in part]
-        units = graph_units(model, tasks, threshold)
-        for made, own, found in zip(part, units, model.features(tasks, units), strict=True):
-            labels = [_label(made, unit) for unit in own]
-            known = [i for i, label in enumerate(labels) if label is not None]
-            rows.append(found[known])
-            gold += [bool(labels[i]) for i in known]
-            drawn += [made.drawn > 0] * len(known)
+    for made, units, found in featured:
+        labels = [_label(made, unit) for unit in units]
+        known = [i for i, label in enumerate(labels) if label is not None]
+        rows.append(found[known])
+        gold += [bool(labels[i]) for i in known]
+        drawn += [made.drawn > 0] * len(known)
     return np.concatenate(rows), np.asarray(gold, bool), np.asarray(drawn, bool)
 
 
@@ -286,20 +293,18 @@ def _joining(model: EvidenceHead, examples: Sequence[Example], published: float)
 
 def _removed(model: EvidenceHead, examples: Sequence[Example], threshold: float) -> float:
     """The share of characters that goes where `_KEPT` of the gold sentences stay."""
-    rows, gold, _ = _judged(model, examples, threshold)
+    featured = list(_featured(model, examples, threshold))
+    rows, gold, _ = _judged(featured)
     slopes, bias = fit(rows, gold.astype(np.float64), np.ones(len(gold)))
     scores: list[float] = []
     sizes: list[int] = []
     truth: list[bool] = []
-    for part in _parts(examples):
-        tasks = [_task(made) for made in part]
-        units = graph_units(model, tasks, threshold)
-        for made, own, found in zip(part, units, model.features(tasks, units), strict=True):
-            for unit, score in zip(own, (found @ slopes + bias).tolist(), strict=True):
-                passage = made.passages[unit.passage]
-                scores += [score] * len(unit.sentences)
-                sizes += [len(passage.sentence(sentence)) for sentence in unit.sentences]
-                truth += [made.labels[unit.passage][s] == GOLD for s in unit.sentences]
+    for made, units, found in featured:
+        for unit, score in zip(units, (found @ slopes + bias).tolist(), strict=True):
+            passage = made.passages[unit.passage]
+            scores += [score] * len(unit.sentences)
+            sizes += [len(passage.sentence(sentence)) for sentence in unit.sentences]
+            truth += [made.labels[unit.passage][s] == GOLD for s in unit.sentences]
     values, lengths = np.asarray(scores), np.asarray(sizes)
     cut = point_that_keeps(values, np.asarray(truth, bool), _KEPT)
     return 1 - float(lengths[values >= cut].sum() / max(1, lengths.sum()))
@@ -309,8 +314,7 @@ def _calibrated(
     model: EvidenceHead, examples: Sequence[Example], config: EvidenceConfig
 ) -> tuple[EvidenceConfig, float, dict[str, tuple[float, float]]]:
     """Fit the calibration and choose the operating points, both on units of the graph."""
-    rows, gold, drawn = _judged(model, examples, config.similarity_threshold)
-    features, truth, other = rows, gold, drawn
+    features, truth, other = _judged(_featured(model, examples, config.similarity_threshold))
     slopes, bias = fit(features, truth.astype(np.float64), np.where(other, _DRAWN_WEIGHT, 1.0))
     logits = features @ slopes + bias
     if truth[~other].sum() >= _ENOUGH:  # points are chosen on what a retriever finds
