@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from grasp_cli.models.batches import batches
 from grasp_cli.models.encoder import even_windows
+from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
@@ -30,7 +31,7 @@ def is_cross_encoder(path: Path) -> bool:
     return any("ForSequenceClassification" in name for name in config.get("architectures") or [])
 
 
-class CrossEncoder:
+class CrossEncoder(LocalModel):
     """A sequence classifier in a local directory, with one logit or two classes."""
 
     def __init__(
@@ -42,23 +43,8 @@ class CrossEncoder:
         device: str = "cpu",
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
-        self.path = path
-        self.dtype = dtype
-        self.device = device
-        self._threads = threads
+        super().__init__(path, threads=threads, dtype=dtype, device=device)
         self._batch_tokens = batch_tokens
-
-    @property
-    def name(self) -> str:
-        """A name for records and messages."""
-        return self.path.name
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer (package tokenizers) without truncation and padding."""
-        from grasp_cli.text.tokens import load_tokenizer
-
-        return load_tokenizer(self.path)
 
     @cached_property
     def _model(self) -> Any:

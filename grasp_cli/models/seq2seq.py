@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grasp_cli.models.batches import STEP, batches
+from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
@@ -39,7 +39,7 @@ def is_seq2seq(path: Path) -> bool:
     return file.is_file() and bool(json.loads(file.read_bytes()).get("is_encoder_decoder"))
 
 
-class Seq2Seq:
+class Seq2Seq(LocalModel):
     """A T5 of any size in a local directory."""
 
     def __init__(
@@ -51,24 +51,9 @@ class Seq2Seq:
         device: str = "cpu",
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
-        self.path = path
-        self.dtype = dtype
-        self.device = device
-        self._threads = threads
+        super().__init__(path, threads=threads, dtype=dtype, device=device)
         self._batch_tokens = batch_tokens
         self._models: dict[str, Any] = {}
-
-    @property
-    def name(self) -> str:
-        """A name for records and messages."""
-        return self.path.name
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer (package tokenizers) without truncation and padding."""
-        from grasp_cli.text.tokens import load_tokenizer
-
-        return load_tokenizer(self.path)
 
     @property
     def end(self) -> int:

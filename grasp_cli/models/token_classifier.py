@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grasp_cli.models.batches import batches
+from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import DataError, ProcessingError
@@ -34,7 +35,7 @@ class Row(NamedTuple):
     kinds: Sequence[int]
 
 
-class TokenClassifier:
+class TokenClassifier(LocalModel):
     """A token classifier of two classes (drop, keep) in a local directory."""
 
     def __init__(
@@ -46,23 +47,8 @@ class TokenClassifier:
         device: str = "cpu",
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
-        self.path = path
-        self.dtype = dtype
-        self.device = device
-        self._threads = threads
+        super().__init__(path, threads=threads, dtype=dtype, device=device)
         self._batch_tokens = batch_tokens
-
-    @property
-    def name(self) -> str:
-        """A name for records and messages."""
-        return self.path.name
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer (package tokenizers) without truncation and padding."""
-        from grasp_cli.text.tokens import load_tokenizer
-
-        return load_tokenizer(self.path)
 
     @property
     def layout(self) -> str:

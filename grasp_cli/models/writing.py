@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from grasp_cli.models.causal import CausalModel, tokenizer_directory
 from grasp_cli.models.greedy import Continuer
+from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
@@ -84,28 +84,8 @@ class CausalWriter:
         )
 
 
-class Seq2SeqWriter:
+class Seq2SeqWriter(LocalModel):
     """Writes with an encoder-decoder in a local directory, by beam search."""
-
-    def __init__(
-        self, path: Path, *, threads: int | None = None, dtype: str, device: str = "cpu"
-    ) -> None:
-        self.path = path
-        self.dtype = dtype
-        self.device = device
-        self._threads = threads
-
-    @property
-    def name(self) -> str:
-        """A name for records and messages."""
-        return self.path.name
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer (package tokenizers) without truncation and padding."""
-        from grasp_cli.text.tokens import load_tokenizer
-
-        return load_tokenizer(self.path)
 
     def load(self) -> None:
         """Load the weights."""
