@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grasp_cli.models.batches import batches
+from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.pooling import Pooling
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
@@ -27,7 +28,7 @@ Floats = npt.NDArray[np.float32]
 _BATCH_TOKENS = 4096  # larger batches fall out of the processor's cache and are slower
 
 
-class Encoder:
+class Encoder(LocalModel):
     """An encoder model in a local directory (sentence-transformers or plain transformers layout).
 
     Pooling and normalisation are those that the directory's own files state; a directory without
@@ -43,24 +44,10 @@ class Encoder:
         batch_tokens: int = _BATCH_TOKENS,
         remember: int = 0,
     ) -> None:
-        self.path = path
-        self.dtype = dtype
-        self._threads = threads
+        super().__init__(path, threads=threads, dtype=dtype)
         self._batch_tokens = batch_tokens
         self._remember = remember  # how many vectors are kept for texts that come again
         self._known: dict[str, Floats] = {}
-
-    @property
-    def name(self) -> str:
-        """A name for records and messages."""
-        return self.path.name
-
-    @cached_property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer (package tokenizers) without truncation and padding."""
-        from grasp_cli.text.tokens import load_tokenizer
-
-        return load_tokenizer(self.path)
 
     @cached_property
     def _model(self) -> Any:
