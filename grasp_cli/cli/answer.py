@@ -10,6 +10,7 @@ import typer
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
     AllowEmpty,
+    Dtype,
     Expect,
     Inputs,
     OnError,
@@ -43,14 +44,6 @@ class PromptStyle(str, Enum):
 
     strict = "strict"
     natural = "natural"
-
-
-class Dtype(str, Enum):
-    """Number format of a model in this process."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
 
 
 _READER_OF_PROFILE = {Profile.embedded: ReaderName.transformers, Profile.paper: ReaderName.ollama}

@@ -19,6 +19,7 @@ from grasp_cli.cli.options import (
     DEFAULT_INDEX,
     DEFAULT_PROFILE,
     AllowEmpty,
+    Dtype,
     IndexDirectory,
     Inputs,
     OnError,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 _BM25_OF = {Profile.embedded: given.Bm25.lucene, Profile.paper: given.Bm25.okapi}
 _STOP_WORDS = given.StopWords(INDEX.stop_words)
 _STEM = given.Stem(INDEX.stem)
-_DTYPE = given.Dtype(INDEX.dtype)
+_DTYPE = Dtype(INDEX.dtype)
 _DENSE_DTYPE = given.DenseDtype(INDEX.dense_dtype)
 _ANN = given.Ann(INDEX.ann)
 

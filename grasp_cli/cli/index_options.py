@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from grasp_cli.cli.options import Dtype
+
 
 class Bm25(str, Enum):
     """Which BM25."""
@@ -29,14 +31,6 @@ class Ann(str, Enum):
     none = "none"
     hnsw = "hnsw"
     ivfpq = "ivfpq"
-
-
-class Dtype(str, Enum):
-    """In what the encoder computes."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
 
 
 class DenseDtype(str, Enum):

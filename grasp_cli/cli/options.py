@@ -30,6 +30,14 @@ class OnError(str, Enum):
     quarantine = "quarantine"
 
 
+class Dtype(str, Enum):
+    """Number format of an encoder or of a reader in this process."""
+
+    auto = "auto"
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+
+
 class Profile(str, Enum):
     """Which weights."""
 
