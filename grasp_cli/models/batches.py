@@ -7,6 +7,9 @@ batch, so that the shapes of a text's own arithmetic are always the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+from grasp_cli.models.runtime import torch_runtime
 
 STEP = 8  # padded lengths are multiples of this
 
@@ -34,3 +37,29 @@ def batches(
         members = groups[length]
         for start in range(0, len(members), rows):
             yield length, members[start : start + rows]
+
+
+def padded(
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]], length: int, config: Any, device: str
+) -> dict[str, Any]:
+    """The inputs of a batch of texts or pairs of texts, shape (rows, length) each.
+
+    Parameters
+    ----------
+    rows
+        Token ids of each, special ones included, and the segment of each token.
+    length
+        That they are padded to.
+    config
+        Of the model: segments are given to those that have them.
+    """
+    torch = torch_runtime()
+    ids, kinds, mask = (torch.zeros((len(rows), length), dtype=torch.long) for _ in range(3))
+    for row, (tokens, segments) in enumerate(rows):
+        ids[row, : len(tokens)] = torch.tensor(list(tokens))
+        kinds[row, : len(tokens)] = torch.tensor(list(segments))
+        mask[row, : len(tokens)] = 1
+    inputs = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+    if getattr(config, "type_vocab_size", 0) > 1:
+        inputs["token_type_ids"] = kinds.to(device)
+    return inputs

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grasp_cli.models.batches import batches
+from grasp_cli.models.batches import batches, padded
 from grasp_cli.models.encoder import even_windows
 from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
@@ -118,17 +118,8 @@ class CrossEncoder(LocalModel):
         torch = torch_runtime(self._threads)
         sizes = [min(len(one.ids), self.max_length) for one in encoded]
         for length, members in batches(sizes, self._batch_tokens):
-            ids, kinds, mask = (
-                torch.zeros((len(members), length), dtype=torch.long) for _ in range(3)
-            )
-            for row, number in enumerate(members):
-                size = sizes[number]
-                ids[row, :size] = torch.tensor(encoded[number].ids[:size])
-                kinds[row, :size] = torch.tensor(encoded[number].type_ids[:size])
-                mask[row, :size] = 1
-            inputs = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
-            if getattr(self._model.config, "type_vocab_size", 0) > 1:
-                inputs["token_type_ids"] = kinds.to(self.device)
+            batch = [(encoded[n].ids[: sizes[n]], encoded[n].type_ids[: sizes[n]]) for n in members]
+            inputs = padded(batch, length, self._model.config, self.device)
             with torch.inference_mode():
                 logits = self._model(**inputs).logits.double().cpu()
             if not bool(torch.isfinite(logits).all()):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from grasp_cli.models.batches import batches
+from grasp_cli.models.batches import batches, padded
 from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
@@ -80,16 +80,8 @@ class TokenClassifier(LocalModel):
         torch = torch_runtime(self._threads)
         network, sizes = self._network, [len(row.ids) for row in rows]
         for length, members in batches(sizes, self._batch_tokens):
-            ids, kinds, mask = (
-                torch.zeros((len(members), length), dtype=torch.long) for _ in range(3)
-            )
-            for place, number in enumerate(members):
-                ids[place, : sizes[number]] = torch.tensor(list(rows[number].ids))
-                kinds[place, : sizes[number]] = torch.tensor(list(rows[number].kinds))
-                mask[place, : sizes[number]] = 1
-            inputs = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
-            if getattr(network.encoder.config, "type_vocab_size", 0) > 1:
-                inputs["token_type_ids"] = kinds.to(self.device)
+            batch = [rows[number] for number in members]
+            inputs = padded(batch, length, network.encoder.config, self.device)
             with torch.inference_mode():
                 states = network.encoder(**inputs).last_hidden_state
                 logits = torch.nn.functional.linear(states, network.weight, network.bias)
