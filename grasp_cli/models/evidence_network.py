@@ -8,11 +8,10 @@ own state ([CLS]) into one logit. One pass reads a passage for all of its units.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grasp_cli.models.batches import STEP
+from grasp_cli.models.batches import STEP, padded
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 
@@ -79,11 +78,6 @@ class EvidenceNetwork:
         """Most tokens of an input, special ones included."""
         return usable_positions(self.encoder.config)
 
-    @cached_property
-    def segments(self) -> bool:
-        """Whether the encoder tells question and passage apart by segment."""
-        return getattr(self.encoder.config, "type_vocab_size", 0) > 1
-
     def states(self, windows: Sequence[Window]) -> States:
         """The states of sentences and passages, in one batch.
 
@@ -100,27 +94,19 @@ class EvidenceNetwork:
         torch = torch_runtime()
         longest = max(len(window.ids) for window in windows)
         length = min(-(-longest // STEP) * STEP, self.positions)
-        shape = (len(windows), length)
-        ids, kinds, mask = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
         rows = sum(len(window.spans) for window in windows)
-        owners = torch.full(shape, rows, dtype=torch.long)  # the last row takes what is no text
+        owners = torch.full((len(windows), length), rows)  # the last row takes what is no text
         sizes = torch.ones(rows + 1)
         row = 0
         for number, window in enumerate(windows):
-            ids[number, : len(window.ids)] = torch.tensor(window.ids)
-            kinds[number, window.second : len(window.ids)] = 1
-            mask[number, : len(window.ids)] = 1
             for _, start, end in window.spans:
                 owners[number, start:end] = row
                 sizes[row] = max(1, end - start)
                 row += 1
-        given = {"token_type_ids": kinds.to(self.device)} if self.segments else {}
-        layers = self.encoder(
-            input_ids=ids.to(self.device),
-            attention_mask=mask.to(self.device),
-            output_hidden_states=True,
-            **given,
-        ).hidden_states
+        segments = [[0] * w.second + [1] * (len(w.ids) - w.second) for w in windows]
+        texts = [(window.ids, own) for window, own in zip(windows, segments, strict=True)]
+        inputs = padded(texts, length, self.encoder.config, self.device)
+        layers = self.encoder(**inputs, output_hidden_states=True).hidden_states
         places, counts = owners.to(self.device).view(-1), sizes.to(self.device)[:, None]
 
         def means(layer: Any) -> Any:
