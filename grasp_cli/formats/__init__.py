@@ -13,6 +13,9 @@ FORMATS: dict[str, str] = {
     "musique": "grasp_cli.formats.musique:MuSiQue",
     "dpr": "grasp_cli.formats.dpr:DPR",
     "squad": "grasp_cli.formats.squad:SQuAD",
+    "asqa": "grasp_cli.formats.asqa:ASQA",
+    "qasper": "grasp_cli.formats.qasper:QASPER",
+    "contract-nli": "grasp_cli.formats.contract_nli:ContractNLI",
     "beir": "grasp_cli.formats.beir:BEIR",
 }
 DOCUMENT_FORMATS: dict[str, str] = {
@@ -32,9 +35,12 @@ __all__ = [
 ]
 
 
-def load_format(name: str) -> Format:
-    """A new reader for the format `name`, a key of `FORMATS`."""
-    return cast(Format, _load(FORMATS[name])())
+def load_format(name: str, split: str | None = None) -> Format:
+    """A new reader for the format `name`, a key of `FORMATS`.
+
+    `split` names the part of a dataset to read, where it comes in several.
+    """
+    return cast(Format, _load(FORMATS[name])(split))
 
 
 def load_document_format(name: str, columns: Mapping[str, str] | None = None) -> DocumentFormat:

@@ -41,10 +41,16 @@ class DocumentFormat(Protocol):
 
 
 class ItemFormat(ABC):
-    """A format whose files are JSON arrays or lines of objects."""
+    """A format whose files are JSON arrays or lines of objects.
 
-    def __init__(self) -> None:
+    `split` names one of the parts of a dataset (train, dev), where a file holds several.
+    """
+
+    holds_splits = False
+
+    def __init__(self, split: str | None = None) -> None:
         self.notes: Counter[str] = Counter()
+        self.split = split
         self.count = 0  # objects read so far, over all files
 
     @abstractmethod
@@ -91,6 +97,22 @@ def objects(item: Record, key: str, where: str) -> Iterator[tuple[str, Record]]:
         if not isinstance(value, dict):
             raise DataError(f"{place}: must be an object; is it another format?")
         yield place, value
+
+
+def rows(item: Record, key: str, where: str) -> Iterator[tuple[str, Record]]:
+    """As `objects`, where `item[key]` may also be one object of columns of equal length.
+
+    Hugging Face `datasets` turns lists of objects into such columns.
+    """
+    columns = item.get(key)
+    if not isinstance(columns, dict):
+        yield from objects(item, key, where)
+        return
+    lists = [field(columns, name, list, f"{where}: {key}") for name in columns]
+    if len({len(values) for values in lists}) > 1:
+        raise DataError(f'{where}: the columns of "{key}" must be equally long')
+    for position, values in enumerate(zip(*lists, strict=True)):
+        yield f"{where}: {key}[{position}]", dict(zip(columns, values, strict=True))
 
 
 def question_id(item: Record, default: str) -> str:

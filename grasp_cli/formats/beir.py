@@ -2,7 +2,7 @@
 
 Records are the queries that have relevance judgements, with the relevant documents (score above
 0) as gold evidence; a grade other than 1 is kept as `relevance`. All of `qrels/` is read, or one
-split when its file is named: `grasp convert beir FOLDER/qrels/test.tsv`.
+split when it is asked for, or its file is named: `grasp convert beir FOLDER/qrels/test.tsv`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _NO_QUERY = "judged queries are not among the queries: left out"
 class BEIR:
     """One record per judged query; gold evidence is documents."""
 
-    def __init__(self) -> None:
+    def __init__(self, split: str | None = None) -> None:
         self.notes: Counter[str] = Counter()
+        self._split = split
 
     def records(self, path: Path) -> Iterator[Record]:
         """Judged queries, in the order of `queries.jsonl`; all queries where nothing is judged."""
-        folder, tables = _parts(path)
+        folder, tables = _parts(path, self._split)
         judgements = read_qrels(tables)
         queries = _member(folder, "queries.jsonl")
         found = 0
@@ -47,7 +48,7 @@ class BEIR:
 
     def corpus(self, path: Path) -> Iterator[Record] | None:
         """The documents of the corpus."""
-        return read_documents([_member(_parts(path)[0], "corpus.jsonl")])
+        return read_documents([_member(_parts(path, self._split)[0], "corpus.jsonl")])
 
 
 def _record(query: str, item: Record, grades: dict[str, int] | None, where: str) -> Record:
@@ -65,11 +66,16 @@ def _record(query: str, item: Record, grades: dict[str, int] | None, where: str)
     return record
 
 
-def _parts(path: Path) -> tuple[Path, list[Path]]:
+def _parts(path: Path, split: str | None) -> tuple[Path, list[Path]]:
     """The folder, and the tables of judgements to read."""
     if path.is_dir():
-        return path, sorted((path / "qrels").glob("*.tsv"))
-    if path.suffix == ".tsv":
+        tables = sorted((path / "qrels").glob("*.tsv"))
+        chosen = [table for table in tables if split in (None, table.stem)]
+        if split and not chosen:
+            there = ", ".join(table.stem for table in tables) or "none"
+            raise DataError(f'{path}: there is no split "{split}" in qrels/; there are: {there}')
+        return path, chosen
+    if path.suffix == ".tsv" and split in (None, path.stem):
         return path.parent.parent, [path]
     raise UsageError(f"{path}: beir reads a folder (or one file in its qrels/), not this")
 

@@ -17,8 +17,8 @@ from grasp_cli.pipe.records import Record
 class DPR(ItemFormat):
     """One record per question; gold evidence is passages, where marked."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, split: str | None = None) -> None:
+        super().__init__(split)
         self._ids = NameIds()
 
     def convert(self, item: Record, where: str) -> Iterator[Record]:

@@ -25,8 +25,8 @@ _NO_SENTENCE = "supporting facts name a sentence that is not there: kept as the 
 class HotpotQA(ItemFormat):
     """One record per question; gold evidence is sentences."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, split: str | None = None) -> None:
+        super().__init__(split)
         self._ids = NameIds()
 
     def convert(self, item: Record, where: str) -> Iterator[Record]:

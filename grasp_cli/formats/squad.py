@@ -22,8 +22,8 @@ _NOT_FOUND = "answers are not in their paragraph: kept as the whole document"
 class SQuAD(ItemFormat):
     """One record per question; gold evidence is the answers' spans."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, split: str | None = None) -> None:
+        super().__init__(split)
         self._questions = 0
 
     def convert(self, item: Record, where: str) -> Iterator[Record]:

@@ -22,6 +22,8 @@ FILES = [
     ("squad", "squad/train.json", 4961, {}),
     ("squad", "xquad/xquad.de.json", 1190, {}),
     ("squad", "xquad/xquad.zh.json", 1190, {}),
+    ("qasper", "qasper/papers.jsonl", 105, {"more than once": 4}),
+    ("contract-nli", "contract_nli/contract_nli_dev.json", 1037, {"are blank": 1}),
     ("beir", "nq_beir_derived", 2655, {}),
     ("beir", "scifact_subset", 300, {}),
 ]
@@ -46,7 +48,7 @@ def test_real_file(name: str, path: str, count: int, remarks: dict[str, int]) ->
 
 def _check_gold(record: dict) -> None:  # type: ignore[type-arg]
     texts = {context["id"]: context["text"] for context in record.get("contexts", [])}
-    assert record.get("evidence_gold") != []
+    assert (record.get("evidence_gold") != []) or record["answers"] == []
     for piece in record.get("evidence_gold", []):
         if "start" in piece:
             found = texts[piece["id"]][piece["start"] : piece["end"]]
