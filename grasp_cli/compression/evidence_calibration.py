@@ -108,6 +108,12 @@ def point_that_drops(logits: Floats, gold: npt.NDArray[np.bool_], share: float) 
     return float([*values[dropped >= share * len(others) - _SLACK], np.inf][0])
 
 
+def slope_through(anchor: tuple[float, float], points: Sequence[tuple[float, float]]) -> float:
+    """The slope of the line through `anchor` that is nearest to the points, 0 for no points."""
+    x, y = np.asarray([(x - anchor[0], y - anchor[1]) for x, y in points]).reshape(-1, 2).T
+    return float(x @ y / (x @ x)) if x.any() else 0.0
+
+
 def reliability(chances: Floats, gold: npt.NDArray[np.bool_], bins: int = 10) -> list[Floats]:
     """Per bin of equal counts: mean probability, share of gold, count."""
     order = np.argsort(chances, kind="stable")

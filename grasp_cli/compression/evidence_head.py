@@ -122,10 +122,15 @@ class EvidenceHead:
 
     def score(self, tasks: Sequence[Task], units: Sequence[Sequence[Unit]]) -> list[Floats]:
         """See `SpanClassifier.score`."""
-        found = self.calibrated(tasks, units)
         return [
-            np.round(logistic(values - self.config.midpoint), SCORE_DECIMALS) for values in found
+            np.round(logistic(values - self._midpoint(task)), SCORE_DECIMALS)
+            for task, values in zip(tasks, self.calibrated(tasks, units), strict=True)
         ]
+
+    def _midpoint(self, task: Task) -> float:
+        """The calibrated logit that becomes 0.5 in a record of as many sentences."""
+        sentences = sum(len(passage.sentences) for passage in task.passages)
+        return self.config.midpoint + self.config.midpoint_slope * float(np.log(max(1, sentences)))
 
     def scores(self, tasks: Sequence[Task]) -> list[list[Floats]]:
         """Rounded scores of every sentence: per task, per passage, shape (sentences,)."""

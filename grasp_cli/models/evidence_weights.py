@@ -36,7 +36,8 @@ class EvidenceConfig:
     weights_sha256: str
     features: list[float] = field(default_factory=list)  # weights of `record_features`
     bias: float = 0.0
-    midpoint: float = 0.0  # the calibrated logit that becomes the score 0.5
+    midpoint: float = 0.0  # the calibrated logit that becomes the score 0.5 in one sentence
+    midpoint_slope: float = 0.0  # its change with the natural log of a record's sentences
     presets: dict[str, float] = field(default_factory=dict)  # thresholds on the score
     similarity_threshold: float = 0.45  # of the graph on this model's own sentence vectors
     model_type: str = KIND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -146,6 +146,25 @@ def _holds(text: str, answer: str) -> bool:
     size = len(wanted)
     return 0 < size <= len(given) and any(
         given[i : i + size] == wanted for i in range(len(given) - size + 1)
+    )
+
+
+def shortened(made: Example, count: int, rng: random.Random) -> Example | None:
+    """The example with `count` of its passages, one with gold among them; None for no fewer.
+
+    What a retriever finds for a small `-k`: often one gold passage, and the rest are not.
+    """
+    gold = [number for number, labels in enumerate(made.labels) if (labels == GOLD).any()]
+    if not gold or len(made.passages) <= count:
+        return None
+    first = rng.choice(gold)
+    others = [number for number in range(len(made.passages)) if number != first]
+    chosen = sorted([first, *rng.sample(others, count - 1)])
+    return replace(
+        made,
+        passages=[made.passages[old]._replace(number=new) for new, old in enumerate(chosen)],
+        labels=[made.labels[old] for old in chosen],
+        some=[(chosen.index(place), wanted) for place, wanted in made.some if place in chosen],
     )
 
 

@@ -19,6 +19,7 @@ from grasp_cli.compression.evidence_calibration import (
     logistic,
     point_that_drops,
     point_that_keeps,
+    slope_through,
 )
 from grasp_cli.compression.evidence_graph import components
 from grasp_cli.compression.evidence_head import EvidenceHead
@@ -34,7 +35,7 @@ from grasp_cli.models.evidence_weights import (
     write_config,
 )
 from grasp_cli.models.locate import find, sha256_of
-from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example
+from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example, shortened
 from grasp_cli.training.evidence_parameters import parameters
 from grasp_cli.training.metrics import Quality, quality
 
@@ -47,6 +48,8 @@ _DRAWN_WEIGHT, _ENOUGH = 0.3, 50
 _RIDGE = 1e-3  # of that fit, relative to the mean variance of its input
 _THRESHOLDS, _NEVER = (0.55, 0.65, 0.75, 0.85), 1.0  # of the graph; cosines stay below the last
 _KEPT, _COST = 0.9, 0.01  # of gold, and what joining may cost of what is removed there
+# Passages of the shortened records that the operating points of small records are chosen on.
+_FEW = (1, 2, 3, 5)
 RECALL_KEEPS, TIGHT_DROPS = 0.95, 0.95  # of gold, of the others: the outer presets
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -314,12 +317,18 @@ def _calibrated(
     model: EvidenceHead, examples: Sequence[Example], config: EvidenceConfig
 ) -> tuple[EvidenceConfig, float, dict[str, tuple[float, float]]]:
     """Fit the calibration and choose the operating points, both on units of the graph."""
-    features, truth, other = _judged(_featured(model, examples, config.similarity_threshold))
+    threshold = config.similarity_threshold
+    features, truth, other = _judged(_featured(model, examples, threshold))
     slopes, bias = fit(features, truth.astype(np.float64), np.where(other, _DRAWN_WEIGHT, 1.0))
     logits = features @ slopes + bias
     if truth[~other].sum() >= _ENOUGH:  # points are chosen on what a retriever finds
         logits, truth = logits[~other], truth[~other]
+        examples = [made for made in examples if not made.drawn]
     middle = balanced_point(logits, truth)
+    size = _log_sentences(examples)
+    kept = float((logits[truth] >= middle).mean())
+    points_of_few = _points_of_few(model, examples, threshold, (slopes, bias), kept)
+    slope = slope_through((size, middle), points_of_few)
     cuts = {
         "recall": min(middle, point_that_keeps(logits, truth, RECALL_KEEPS)),
         "balanced": middle,
@@ -336,12 +345,44 @@ def _calibrated(
         config,
         features=[round(float(value), 5) for value in slopes],
         bias=round(bias, 5),
-        midpoint=round(middle, 5),
+        midpoint=round(middle - slope * size, 5),
+        midpoint_slope=round(slope, 5),
         presets={
             name: round(float(logistic(np.asarray(cut - middle))), 4) for name, cut in cuts.items()
         },
     )
     return settled, round(expected_calibration_error(logistic(logits), truth), 4), points
+
+
+def _points_of_few(
+    model: EvidenceHead,
+    examples: Sequence[Example],
+    threshold: float,
+    calibration: tuple[Floats, float],
+    share: float,
+) -> list[tuple[float, float]]:
+    """Where records of few passages keep as large a share of gold: log sentences, and the logit.
+
+    The rank of a sentence in its record says less the fewer there are, so that with one point for
+    all sizes a record of three passages would stay nearly whole.
+    """
+    slopes, bias = calibration
+    found = []
+    for count in _FEW:
+        rng = random.Random(count)
+        few = [short for made in examples if (short := shortened(made, count, rng)) is not None]
+        if not few:
+            continue
+        rows, gold, _ = _judged(_featured(model, few, threshold))
+        if gold.sum() >= min(_ENOUGH, len(examples)):
+            cut = point_that_keeps(rows @ slopes + bias, gold, share)
+            found.append((_log_sentences(few), cut))
+    return found
+
+
+def _log_sentences(examples: Sequence[Example]) -> float:
+    """The mean over records of the natural log of their sentences."""
+    return float(np.mean([np.log(max(1, sum(map(len, made.labels)))) for made in examples]))
 
 
 def _label(made: Example, unit: Unit) -> bool | None:

@@ -19,6 +19,7 @@ from grasp_cli.compression.evidence_calibration import (
     point_that_keeps,
     record_features,
     reliability,
+    slope_through,
 )
 from grasp_cli.compression.tasks import Unit
 from grasp_cli.models.evidence_weights import read_config
@@ -128,6 +129,26 @@ def test_points_keep_and_drop_so_much_and_none_is_better(
     assert point_that_keeps(values, gold, share) == max(keeping)
     dropping = [cut for cut in values if shares(values, gold, cut)[1] >= share - 1e-9]
     assert point_that_drops(values, gold, share) == min(dropping, default=np.inf)
+
+
+@given(
+    st.tuples(st.floats(0, 5), st.floats(-5, 5)),
+    st.lists(st.tuples(st.floats(0, 5), st.floats(-5, 5)), max_size=6),
+)
+def test_no_line_through_the_anchor_is_nearer(
+    anchor: tuple[float, float], points: list[tuple[float, float]]
+) -> None:
+    def distance(slope: float) -> float:
+        return sum((anchor[1] + slope * (x - anchor[0]) - y) ** 2 for x, y in points)
+
+    found = slope_through(anchor, points)
+    assert all(
+        distance(found) <= distance(found + step) + 1e-6 for step in (-0.1, 0.1, -1e-3, 1e-3)
+    )
+
+
+def test_without_points_there_is_no_slope() -> None:
+    assert slope_through((3.0, -2.0), []) == 0 == slope_through((3.0, -2.0), [(3.0, 1.0)])
 
 
 def test_reliability_and_its_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -137,7 +138,9 @@ class Naive:
         logits = [self.logit(one.question, one.passages[u.passage], u.sentences) for u in units]
         features = record_features(units, np.asarray(logits), singles, links(one.passages))
         found = features @ np.asarray(self.config.features) + self.config.bias
-        return np.asarray(1 / (1 + np.exp(self.config.midpoint - found)))
+        sentences = sum(len(passage.sentences) for passage in one.passages)
+        shift = self.config.midpoint + self.config.midpoint_slope * math.log(max(1, sentences))
+        return np.asarray(1 / (1 + np.exp(shift - found)))
 
 
 def test_scores_equal_the_plain_definition(model: EvidenceHead, evidence: Trained) -> None:

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.training.evidence_examples import Example, Negatives, example, is_judged
+from grasp_cli.training.evidence_examples import (
+    GOLD,
+    Example,
+    Negatives,
+    example,
+    is_judged,
+    shortened,
+)
 
 TEXT = "The dam was built in 1911. It burst in 1924. The lake is gone."
 SECOND = TEXT.index("It burst")
@@ -122,6 +129,31 @@ def test_gold_in_a_passage_without_a_sentence_is_an_error() -> None:
 def test_judged_is_what_has_known_gold_and_known_others() -> None:
     assert is_judged(made([{"id": "a"}]))
     assert not is_judged(made([{"id": "a", "start": 0, "end": len(TEXT)}]))
+
+
+def test_a_shortened_record_has_gold_and_its_passages_as_they_were() -> None:
+    whole = made(
+        [{"id": "b"}, {"id": "d"}],
+        context("a", "Nothing here."),
+        context("b"),
+        context("c", "Not this one. Nor this."),
+        context("d", "Some sentence of these. It is not known which."),
+    )
+    chosen = set()
+    for seed in range(40):
+        short = shortened(whole, 2, random.Random(seed))
+        assert short is not None and len(short.passages) == len(short.labels) == 2
+        assert [passage.number for passage in short.passages] == [0, 1]
+        assert any((own == GOLD).any() for own in short.labels)
+        old = [[p.text for p in whole.passages].index(p.text) for p in short.passages]
+        assert old == sorted(old)
+        assert labels(short) == [labels(whole)[place] for place in old]
+        assert [place for place, _ in short.some] == [
+            n for n, place in enumerate(old) if place == 3
+        ]
+        chosen.add(tuple(old))
+    assert chosen == {(0, 1), (1, 2), (1, 3)}, "each with the gold that is known"
+    assert shortened(whole, 4, random.Random(0)) is None
 
 
 def pool(*texts: str, answers: Any = ("1924",)) -> list[Example]:
