@@ -121,9 +121,11 @@ def index(
     if files:
         _ = plan.encoder.found  # a missing model is said before anything is read
     started, kept = time.perf_counter(), interrupted(directory)
-    built = _build(stream, directory, plan, _ids(delete_ids), resume, cores)
     if kept and not resume:
-        stream.say(f"an interrupted build of {kept} passages was thrown away, as without --resume")
+        stream.say(
+            f"starting over: {kept} passages of an interrupted build go (--resume keeps them)"
+        )
+    built = _build(stream, directory, plan, _ids(delete_ids), resume, cores)
     for line in _told(built, plan.base):
         stream.say(line)
     stream.say(f"{_size(built.manifest)}, {time.perf_counter() - started:.1f} s: {directory}")

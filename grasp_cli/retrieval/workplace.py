@@ -9,9 +9,10 @@ from pathlib import Path
 
 from grasp_cli.pipe.errors import ProcessingError, UsageError
 from grasp_cli.retrieval.blocks import PROGRESS, passages_kept
-from grasp_cli.retrieval.store import is_index
+from grasp_cli.retrieval.store import Manifest, is_index
 
 BUILDING, NEW, OLD, LOCK = ".building", "new", ".old", "lock"
+FINISHED = "finished"  # the content of the index that is about to be put in place
 
 
 class BusyError(ProcessingError):
@@ -37,10 +38,13 @@ def workplace(directory: Path) -> Iterator[Path]:
         with lock:
             _undo_half_a_replacement(directory, old)
             shutil.rmtree(building / NEW, ignore_errors=True)  # of a build that was killed
+            if _is_finished(directory):
+                _forget(building)
             try:
                 yield building
+                (building / FINISHED).write_text(Manifest.read(building / NEW).content)
                 _replace(directory, building / NEW, old)
-                (building / PROGRESS).unlink(missing_ok=True)
+                _forget(building)
             finally:
                 shutil.rmtree(building / NEW, ignore_errors=True)
                 if not (building / PROGRESS).is_file():
@@ -71,7 +75,20 @@ def building_of(directory: Path) -> Path:
 
 def interrupted(directory: Path) -> int | None:
     """How many passages an interrupted build of `directory` has kept, None without one."""
-    return passages_kept(building_of(directory))
+    return None if _is_finished(directory) else passages_kept(building_of(directory))
+
+
+def _is_finished(directory: Path) -> bool:
+    """Whether a build was killed when its index already stood in its place."""
+    note = building_of(directory) / FINISHED
+    if not note.is_file() or not is_index(directory):
+        return False
+    return Manifest.read(directory).content == note.read_text()
+
+
+def _forget(building: Path) -> None:
+    (building / PROGRESS).unlink(missing_ok=True)
+    (building / FINISHED).unlink(missing_ok=True)
 
 
 def _beside(directory: Path, end: str) -> Path:

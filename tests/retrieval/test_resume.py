@@ -17,7 +17,7 @@ import pytest
 
 from grasp_cli.defaults import INDEX
 from grasp_cli.pipe.errors import DataError, ProcessingError, UsageError
-from grasp_cli.retrieval import writer
+from grasp_cli.retrieval import workplace, writer
 from grasp_cli.retrieval.store import Index, Manifest
 from grasp_cli.retrieval.workplace import building_of, interrupted
 from grasp_cli.retrieval.writer import Built, Settings, build
@@ -152,6 +152,28 @@ def test_appending_is_resumed_and_the_old_index_stays_until_then(tmp_path: Path)
     build(documents(), tmp_path / "x", SETTINGS, HashingEncoder(), delete={"z"}, **options)
     build(documents(), tmp_path / "anew", SETTINGS, HashingEncoder())
     assert content(tmp_path / "x") == content(tmp_path / "anew")
+
+
+def test_killed_when_the_new_index_already_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the last rename and the removal of the note there is nothing left to go on with."""
+    build([{"id": "z", "text": "ice"}], tmp_path / "x", SETTINGS, HashingEncoder())
+    given, options = documents(), {"base": Index(tmp_path / "x"), "resume": True}
+
+    def killed(building: Path) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched, pytest.raises(Stopped):
+        patched.setattr(workplace, "_forget", killed)
+        build(given, tmp_path / "x", SETTINGS, HashingEncoder(), **options)
+    assert building_of(tmp_path / "x").exists() and interrupted(tmp_path / "x") is None
+    whole = content(tmp_path / "x")
+    assert Index(tmp_path / "x").manifest.documents == 201
+    options["base"] = Index(tmp_path / "x")
+    again = build(given, tmp_path / "x", SETTINGS, HashingEncoder(), **options)
+    assert (again.replaced, again.resumed) == (200, 0)
+    assert content(tmp_path / "x") == whole and not building_of(tmp_path / "x").exists()
 
 
 BUILD = """
