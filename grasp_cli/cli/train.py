@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from grasp_cli.cli.compress_options import Dtype, DtypeOption
-from grasp_cli.cli.options import Quiet, Threads, fair_threads
+from grasp_cli.cli.options import Dtype, Quiet, Threads, fair_threads
 from grasp_cli.defaults import TRAIN_EVIDENCE as DEFAULTS
 from grasp_cli.pipe.errors import UsageError
 
@@ -75,7 +74,9 @@ def evidence(
         str, typer.Option(help="The encoder to start from: name or path.")
     ] = DEFAULTS.base,
     seed: Annotated[int, typer.Option(help="Of every random choice.")] = DEFAULTS.seed,
-    dtype: DtypeOption = Dtype.auto,
+    dtype: Annotated[
+        Dtype, typer.Option(help="Number format of the passes; weights are float32.")
+    ] = Dtype.auto,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
     threads: Threads = None,
     quiet: Quiet = False,
@@ -101,6 +102,8 @@ def evidence(
         raise UsageError("two of the files have the same name: give them different names")
     find_all([base])
     placement = place(device, dtype.value)
+    if placement.dtype == "float16":  # small gradients would become 0 without a scaled loss
+        placement = place(device, "float32")
     settings = replace(
         DEFAULTS,
         epochs=epochs,

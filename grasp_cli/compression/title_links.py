@@ -13,20 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from grasp_cli.compression.tasks import Passage
+from grasp_cli.text.scripts import UNSPACED
 
 _QUALIFIER = re.compile(r"\s*\([^()]*\)\s*$")  # "Mercury (planet)"
-_LEAST = 3  # characters of a title that can be told from chance
+_LEAST = 3  # letters of a title that can be told from chance; one without spaces counts as two
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_SPACED_WORD = rf"[^\W{UNSPACED}]"
 
 
 def links(passages: Sequence[Passage]) -> list[list[list[int]]]:
     """Per passage and sentence the numbers of the other passages whose titles it names.
 
-    Titles are compared without case and without a qualifier in brackets, as whole words.
+    Titles are compared without case and without a qualifier in brackets, as whole words; in
+    scripts without spaces a title may stand anywhere.
     """
     titles = [_name(passage.title) for passage in passages]
     known: dict[str, list[int]] = {}
     for number, title in enumerate(titles):
-        if len(title) >= _LEAST:
+        if len(title) + len(_UNSPACED.findall(title)) >= _LEAST:
             known.setdefault(title, []).append(number)
     found: list[list[list[int]]] = []
     for number, passage in enumerate(passages):
@@ -82,4 +86,6 @@ def _lower(text: str) -> str:
 
 
 def _whole(title: str) -> str:
-    return rf"(?<!\w){re.escape(title)}(?!\w)"
+    before = "" if _UNSPACED.match(title[0]) else rf"(?<!{_SPACED_WORD})"
+    after = "" if _UNSPACED.match(title[-1]) else rf"(?!{_SPACED_WORD})"
+    return f"{before}{re.escape(title)}{after}"

@@ -17,12 +17,8 @@ from typing import Any
 
 from grasp_cli.defaults import INDEX
 from grasp_cli.pipe.errors import ProcessingError
+from grasp_cli.text.scripts import UNSPACED
 
-# Han with its iteration marks, kana, Thai and Lao, Burmese, Khmer, the Han of higher planes.
-UNSPACED = (
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
-)
 STOP_WORDS = {
     "none": frozenset[str](),
     "english": frozenset(

@@ -13,16 +13,11 @@ import string
 import unicodedata
 from functools import lru_cache
 
+from grasp_cli.text.scripts import UNSPACED
+
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_UNSPACED = re.compile(
-    "["
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # kana and iteration marks
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-    "]"
-)
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 @lru_cache(maxsize=4096)

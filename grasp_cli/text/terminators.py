@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grasp_cli.text.scripts import UNSPACED_LETTER
+
 # Ideographic, half-width and full-width marks; Armenian, Arabic, Devanagari, Ethiopic, Myanmar,
 # Khmer and Tibetan full stops.
 ALWAYS = "。｡！？։؟۔।॥።፧፨။៕།༎"
-# Han, kana, bopomofo, half-width kana: letters of scripts written without spaces.
-UNSPACED_LETTER = (
-    "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff"
-)
 _MARKS = "\u0300-\u036f\u3099\u309a\ufe00-\ufe0f"
 _CLOSERS = "」』”’）)】］\\]》〉〕｣»〗"
 

@@ -205,7 +205,8 @@ class Trainer:
 
     def _measured(self, keep: Callable[[Trainer], None]) -> None:
         found = {source: self.measure(made) for source, made in by_source(self.held_back).items()}
-        reached = float(np.mean([value.auc for value in found.values()])) if found else 0.0
+        judged = [value.auc for value in found.values() if value.questions]
+        reached = float(np.mean(judged)) if judged else 0.0
         self.say(
             {
                 "step": self.progress.step,

@@ -87,6 +87,16 @@ def test_letters_that_grow_in_lower_case_move_nothing() -> None:
     assert all(len(_lower(chr(code))) == 1 for code in range(sys.maxunicode + 1))
 
 
+def test_scripts_without_spaces() -> None:
+    given = passages(
+        ("东京", "它在日本。"),
+        ("Anna", "她住在东京塔旁边。她在Oslo工作。"),
+        ("Oslo", "Oslos is none, and AnnaX is none."),
+        ("京", "A single letter says nothing: 京."),
+    )
+    assert links(given) == [[[]], [[0], [2]], [[]], [[]]]
+
+
 def test_a_title_at_the_edges_of_a_text() -> None:
     given = passages(("Orl", ""), ("Tove", "Orl"), ("Kars", "Near Orl"))
     assert links(given) == [[], [[0]], [[0]]]
