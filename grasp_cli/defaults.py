@@ -131,8 +131,12 @@ class AnswerDefaults:
     max_new_tokens: int = 32  # for strict answers
     natural_max_new_tokens: int = 128
     concurrency: int = 4
-    connect_timeout: float = 5.0
+    connect_timeout: float = 5.0  # seconds, as all times here
     read_timeout: float = 120.0
+    retries: int = 4
+    first_wait: float = 0.5  # before the first retry; it doubles with each
+    max_wait: float = 60.0
+    give_up_after: int = 5  # failed questions in a row
     ollama_url: str = "http://127.0.0.1:11434"
     openai_url: str = "http://127.0.0.1:8000/v1"
 
@@ -147,6 +151,21 @@ class EvaluateDefaults:
     level: float = 0.95  # of bootstrap intervals
     resamples: int = 10_000
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class ValidateDefaults:
+    """`grasp validate`."""
+
+    first: int = 10  # faults that are printed
+
+
+@dataclass(frozen=True)
+class DoctorDefaults:
+    """`grasp doctor`."""
+
+    server_seconds: float = 2.0  # that a server may take to say what it holds
+    free_megabytes: int = 1000  # less is worth a word
 
 
 @dataclass(frozen=True)
@@ -182,6 +201,8 @@ COMPRESS = CompressDefaults()
 CAUSAL = CausalDefaults()
 ANSWER = AnswerDefaults()
 EVALUATE = EvaluateDefaults()
+VALIDATE = ValidateDefaults()
+DOCTOR = DoctorDefaults()
 TRAIN_EVIDENCE = TrainEvidenceDefaults()
 
 PROFILE = "embedded"

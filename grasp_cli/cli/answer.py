@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,7 +29,7 @@ from grasp_cli.cli.options import (
 from grasp_cli.defaults import ANSWER
 from grasp_cli.models.profiles import model_for
 from grasp_cli.pipe.errors import UsageError
-from grasp_cli.pipe.sources import inputs_or_stdin
+from grasp_cli.pipe.sources import STDIN, inputs_or_stdin
 
 
 class ReaderName(str, Enum):
@@ -110,6 +111,40 @@ def answer(
     read_timeout: Annotated[
         float, typer.Option(min=0.001, help="Seconds that a server may take to answer.")
     ] = ANSWER.read_timeout,
+    retries: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help=(
+                "Tries after the first where a server does not answer, is busy (HTTP 429) or "
+                "fails (5xx), after waits that double from half a second."
+            ),
+        ),
+    ] = ANSWER.retries,
+    max_wait: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Longest wait before a retry in seconds, also where a server asks for more."
+        ),
+    ] = ANSWER.max_wait,
+    give_up_after: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help=(
+                "Failed questions in a row (at least --concurrency) after which a server is asked "
+                "no more: with -o FILE the run stops, else the rest passes on with an error."
+            ),
+        ),
+    ] = ANSWER.give_up_after,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep answers there, and take those that are there: a rerun costs nothing.",
+            show_default=False,
+        ),
+    ] = None,
     dtype: Annotated[
         Dtype,
         typer.Option(help="Number format; auto is bfloat16 where the processor computes in it."),
@@ -128,7 +163,9 @@ def answer(
 
     grasp answer --reader ollama --reader-model qwen2.5:3b compressed.jsonl
     """
-    from grasp_cli.readers.reader import ReaderSettings, make_reader
+    from grasp_cli.readers.cache import AnswerCache, CachedReader
+    from grasp_cli.readers.reader import Reader, ReaderSettings, make_reader
+    from grasp_cli.readers.retrying import RetryingReader
     from grasp_cli.readers.stage import AnswerAtOnce, Answering, AnswerInOrder
 
     stream = Stream(
@@ -153,14 +190,24 @@ def answer(
         concurrency=concurrency,
         connect_timeout=connect_timeout,
         read_timeout=read_timeout,
+        retries=retries,
+        max_wait=max_wait,
+        give_up_after=give_up_after,
         dtype=dtype.value,
         threads=fair_threads(threads),
     )
-    answering = Answering(make_reader(name.value, settings), prompt.value, compare, stream.say)
-    if name is ReaderName.transformers:
+    asked: Reader = make_reader(name.value, settings)
+    local = name is ReaderName.transformers
+    if not local:
+        asked = RetryingReader(asked, settings, stream.say)
+    if cache:
+        asked = CachedReader(asked, AnswerCache(cache, stream.say))
+    answering = Answering(asked, prompt.value, compare, stream.say)
+    if local:
         run(AnswerInOrder(answering), stream)
     else:
-        run(AnswerAtOnce(answering, concurrency), stream)
+        to_file = output is not None and output != STDIN
+        run(AnswerAtOnce(answering, concurrency, stop=to_file), stream)
 
 
 def _default_model(reader: ReaderName) -> str:

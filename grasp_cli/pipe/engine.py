@@ -12,11 +12,13 @@ import queue
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import closing
 from typing import Protocol, runtime_checkable
 
-from grasp_cli.pipe.errors import RecordError
+from grasp_cli.pipe.errors import RecordError, ServerGone
 from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.threads import DaemonThreads
 
 Outcome = Record | RecordError
 
@@ -51,6 +53,7 @@ class Tally:
         self.read = 0
         self.passed_on = 0  # came with an error of an earlier stage
         self.failures: Counter[int] = Counter()  # exit code of the failure -> records
+        self.gone = False  # the server was given up
 
     @property
     def failed(self) -> int:
@@ -58,12 +61,13 @@ class Tally:
         return sum(self.failures.values())
 
     def exit_code(self) -> int:
-        """0; 3 where something is missing; 5 where every record failed so; else 7 for failures."""
+        """0; 3 where what all records need is not there; 5 where all were too slow; else 7."""
         if not self.failures:
             return 0
-        if 3 in self.failures:
+        all_failed = self.failed == self.read - self.passed_on
+        if self.gone or (all_failed and 3 in self.failures):
             return 3
-        return 5 if self.failures[5] == self.read - self.passed_on else 7
+        return 5 if all_failed and 5 in self.failures and len(self.failures) == 1 else 7
 
 
 def run_stage(stage: Stage, records: Iterable[Record], tally: Tally) -> Iterator[list[Record]]:
@@ -80,14 +84,16 @@ def run_stage(stage: Stage, records: Iterable[Record], tally: Tally) -> Iterator
 
 
 def run_each(stage: EachStage, records: Iterable[Record], tally: Tally) -> Iterator[list[Record]]:
-    """As `run_stage`, with up to `stage.workers` records in flight at once."""
+    """As `run_stage`, with up to `stage.workers` records in flight at once.
+
+    What the stage raises ends the run once the records before that one are given out.
+    """
     events: queue.Queue[Record | BaseException | None] = queue.Queue()
     room = threading.Semaphore(2 * stage.workers)
     _start_reader(records, events.put, room)
     waiting: deque[tuple[Record, Future[Outcome] | None]] = deque()
     end: BaseException | bool = False
-    pool = ThreadPoolExecutor(stage.workers)
-    try:
+    with closing(DaemonThreads(stage.workers)) as pool:
         while not end or waiting:
             if not end:
                 event = events.get()
@@ -101,6 +107,10 @@ def run_each(stage: EachStage, records: Iterable[Record], tally: Tally) -> Itera
             ready = []
             while waiting and (waiting[0][1] is None or waiting[0][1].done()):
                 record, future = waiting.popleft()
+                if future and (raised := future.exception()):
+                    end = raised
+                    waiting.clear()
+                    break
                 room.release()
                 tally.passed_on += future is None
                 ready.append(
@@ -108,8 +118,6 @@ def run_each(stage: EachStage, records: Iterable[Record], tally: Tally) -> Itera
                 )
             if ready:
                 yield ready
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
     if isinstance(end, BaseException):
         raise end
 
@@ -118,7 +126,7 @@ _WAKE = RuntimeError("a record in flight is done")
 
 
 def _submit(
-    pool: ThreadPoolExecutor,
+    pool: DaemonThreads,
     stage: EachStage,
     record: Record,
     events: queue.Queue[Record | BaseException | None],
@@ -135,6 +143,7 @@ def settle(record: Record, outcome: Outcome, stage: str, tally: Tally) -> Record
     if not isinstance(outcome, RecordError):
         return outcome
     tally.failures[outcome.exit_code] += 1
+    tally.gone = tally.gone or isinstance(outcome, ServerGone)
     error = {
         "stage": stage,
         "type": outcome.kind,

@@ -9,6 +9,7 @@ GraspError            1    a bug, unless a subclass says otherwise
 ├── PipeClosed        141  whoever read our output went away (silent)
 └── RecordError       7    one record cannot be processed; it travels on with `error`
     ├── ServerMissing 3    the server that the record needs is not there
+    │   └── ServerGone     it has failed so often in a row that it is asked no more
     └── TooSlow       5    no answer within the time allowed
 
 A message is one sentence that says what happened, where, and what to do next.
@@ -63,11 +64,14 @@ class RecordError(GraspError):
     """One record cannot be processed; the others can.
 
     A stage returns (not raises) it in the record's place, and the engine writes the record with
-    `error: {stage, type, message, retryable}`.
+    `error: {stage, type, message, retryable}`. `retryable`: a later run may succeed; `again`: the
+    same request is worth repeating in this one, after `wait` seconds where the server said so.
     """
 
     exit_code = 7
     retryable = False
+    again = False
+    wait: float | None = None
 
     def __init__(self, message: str, *, kind: str | None = None) -> None:
         super().__init__(message)
@@ -79,6 +83,10 @@ class ServerMissing(RecordError):
 
     exit_code = 3
     retryable = True
+
+
+class ServerGone(ServerMissing):
+    """The server has failed so often in a row that it is asked no more in this run."""
 
 
 class TooSlow(RecordError):

@@ -10,16 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from grasp_cli import defaults
-from grasp_cli.pipe.errors import ServerMissing, UsageError
+from grasp_cli.pipe.errors import UsageError
 from grasp_cli.readers.prompts import Prompt, chat_messages
 from grasp_cli.readers.reader import ReaderSettings, Reply
-from grasp_cli.readers.server import Server, explained, garbage, status_error, timeouts
+from grasp_cli.readers.server import Server, explained, garbage
 
 _CONTEXT_STEP = 2048  # a model is loaded anew for every other num_ctx, so it takes few values
 _BYTES_PER_TOKEN = 3  # fewer than any language averages, so the estimate is on the safe side
 _MOST_BYTES_PER_TOKEN = 6  # more than text averages: fewer tokens than that were not the prompt
 _TEMPLATE_TOKENS = 64  # what a chat template adds at most
-_NOT_FOUND = 404
 
 
 class OllamaReader:
@@ -35,7 +34,9 @@ class OllamaReader:
         self.model = settings.model
         self._settings = settings
         url = settings.url or os.environ.get("OLLAMA_HOST") or defaults.ANSWER.ollama_url
-        self._server = Server(url, "start it with `ollama serve`", settings)
+        self._server = Server(
+            url, "start it with `ollama serve`", f"ollama pull {settings.model}", settings
+        )
         self._context = 0  # the largest num_ctx so far; it only grows
         self._lock = threading.Lock()
 
@@ -44,12 +45,24 @@ class OllamaReader:
         from ollama import Client
 
         try:
-            return Client(host=self._server.url, timeout=timeouts(self._settings))
+            return Client(host=self._server.url, **self._server.client_options())
         except ValueError:
             raise UsageError(
-                f"--url {self._server.url}: not the address of a server; it looks like "
+                f"--url {self._server.shown}: not the address of a server; it looks like "
                 f"{defaults.ANSWER.ollama_url}"
             ) from None
+
+    def request(self, prompt: Prompt) -> dict[str, Any]:
+        """What is asked for; `num_ctx`, which only has to be large enough, is no part of it."""
+        return {
+            "model": self.model,
+            "messages": chat_messages(prompt),
+            "options": self._options,
+        }
+
+    @property
+    def _options(self) -> dict[str, int]:
+        return {"temperature": 0, "seed": 0, "num_predict": self._settings.max_new_tokens}
 
     def answer(self, prompt: Prompt) -> Reply:
         """Answer, or raise the `RecordError` that says what the server lacks."""
@@ -75,33 +88,16 @@ class OllamaReader:
             return self._context
 
     def _chat(self, messages: list[dict[str, str]], context: int) -> Any:
-        from ollama import ResponseError
-
-        options = {
-            "temperature": 0,
-            "seed": 0,
-            "num_ctx": context,
-            "num_predict": self._settings.max_new_tokens,
-        }
+        options = {**self._options, "num_ctx": context}
         with explained(self._server):
             try:
                 reply = self._client.chat(model=self.model, messages=messages, options=options)
-            except ResponseError as error:
-                if error.status_code == _NOT_FOUND:
-                    raise self._model_missing() from None
-                raise status_error(self._server, error.status_code, str(error.error)) from None
             except (ValueError, TypeError, AttributeError):
                 # What the client library raises for a body that is no JSON, or other JSON.
                 raise garbage(self._server) from None
         if not isinstance(reply.message.content, str):
             raise garbage(self._server)
         return reply
-
-    def _model_missing(self) -> ServerMissing:
-        return ServerMissing(
-            f"the server at {self._server.url} has no model {self.model}: ollama pull {self.model}",
-            kind="ModelMissing",
-        )
 
 
 def _was_cut(counted: int | None, size: int, context: int) -> bool:

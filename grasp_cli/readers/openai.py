@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from grasp_cli import defaults
-from grasp_cli.pipe.errors import ServerMissing, UsageError
+from grasp_cli.pipe.errors import UsageError
 from grasp_cli.readers.prompts import Prompt, chat_messages
 from grasp_cli.readers.reader import ReaderSettings, Reply
-from grasp_cli.readers.server import Server, explained, garbage, status_error, timeouts
+from grasp_cli.readers.server import Server, explained, garbage
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-_NOT_FOUND = 404
 
 
 class OpenAIReader:
@@ -29,28 +28,38 @@ class OpenAIReader:
         self.model = settings.model
         self._settings = settings
         url = (settings.url or defaults.ANSWER.openai_url).rstrip("/")
-        self._server = Server(url, "start it", settings)
+        self._server = Server(
+            url,
+            "start it",
+            "name one that it serves with --reader-model (and its address up to /v1 with --url)",
+            settings,
+            secret=os.environ.get(KEY_VARIABLE),
+        )
 
     @cached_property
     def _client(self) -> Any:
         import httpx
 
-        key = os.environ.get(KEY_VARIABLE)
+        key = self._server.secret
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            return httpx.Client(headers=headers, timeout=timeouts(self._settings))
+            return httpx.Client(headers=headers, **self._server.client_options())
         except UnicodeEncodeError:
             raise UsageError(f"{KEY_VARIABLE} holds characters that no key has") from None
 
-    def answer(self, prompt: Prompt) -> Reply:
-        """Answer, or raise the `RecordError` that says what the server lacks."""
-        body = {
+    def request(self, prompt: Prompt) -> dict[str, Any]:
+        """The body of the request."""
+        return {
             "model": self.model,
             "messages": chat_messages(prompt),
             "max_tokens": self._settings.max_new_tokens,
             "temperature": 0,
             "seed": 0,
         }
+
+    def answer(self, prompt: Prompt) -> Reply:
+        """Answer, or raise the `RecordError` that says what the server lacks."""
+        body = self.request(prompt)
         started = time.perf_counter()
         reply = self._post(body)
         text, prompt_tokens, completion_tokens = self._read(reply)
@@ -64,14 +73,8 @@ class OpenAIReader:
     def _post(self, body: dict[str, Any]) -> Any:
         with explained(self._server):
             reply = self._client.post(f"{self._server.url}/chat/completions", json=body)
-        if reply.status_code == _NOT_FOUND:
-            raise ServerMissing(
-                f"{self._server.url} has no model {self.model} (or no /chat/completions): name a "
-                "model that it serves with --reader-model, and its address up to /v1 with --url",
-                kind="ModelMissing",
-            )
-        if not reply.is_success:
-            raise status_error(self._server, reply.status_code, reply.text)
+        if not reply.is_success:  # a redirect: the address is not quite right
+            raise garbage(self._server)
         try:
             return reply.json()
         except ValueError:

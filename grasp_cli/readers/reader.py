@@ -22,7 +22,8 @@ class Reply:
 
     Token counts are the reader's own (None where a server does not tell); `seconds` is the time
     of this question, loading excluded; `truncated` says that part of the context was cut off;
-    `dtype` is the number format of a model in this process.
+    `dtype` is the number format of a model in this process; `cached` that nobody was asked, and
+    counts and seconds are those of the time when somebody was.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Reply:
     seconds: float
     truncated: bool = False
     dtype: str | None = None
+    cached: bool = False
 
 
 class Reader(Protocol):
@@ -41,6 +43,10 @@ class Reader(Protocol):
 
     def answer(self, prompt: Prompt) -> Reply:
         """Answer, or raise `RecordError` where this question cannot be answered."""
+        ...
+
+    def request(self, prompt: Prompt) -> dict[str, Any]:
+        """All that the answer to `prompt` depends on, as JSON values; no key, no address."""
         ...
 
 
@@ -54,6 +60,9 @@ class ReaderSettings:
     concurrency: int = defaults.ANSWER.concurrency
     connect_timeout: float = defaults.ANSWER.connect_timeout
     read_timeout: float = defaults.ANSWER.read_timeout
+    retries: int = defaults.ANSWER.retries
+    max_wait: float = defaults.ANSWER.max_wait
+    give_up_after: int = defaults.ANSWER.give_up_after
     dtype: str = "auto"
     threads: int | None = None
 

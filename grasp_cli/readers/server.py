@@ -2,31 +2,118 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from grasp_cli.pipe.errors import RecordError, ServerMissing, TooSlow, UsageError
 from grasp_cli.readers.reader import ReaderSettings
+from grasp_cli.readers.retry_after import seconds_asked
 
 if TYPE_CHECKING:
     import httpx
 
+_NOT_FOUND = 404
+_KEY_REFUSED = (401, 403)
+_TOO_MANY = 429
+
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server is, and what to do when it is not there."""
+    """Where a server is, what to do when it is not there, and what it must never be quoted with."""
 
     url: str
     how_to_start: str
+    how_to_get_model: str
     settings: ReaderSettings
+    secret: str | None = None
+
+    @cached_property
+    def shown(self) -> str:
+        """The address for messages: without a name and password in it."""
+        return re.sub(r"//[^/@]*@", "//", self.url, count=1)
+
+    def client_options(self) -> dict[str, Any]:
+        """What an httpx client is made with: time limits, room for all requests, status check."""
+        import httpx
+
+        settings = self.settings
+        return {
+            # A request never waits for a free connection of ours.
+            "timeout": httpx.Timeout(
+                settings.read_timeout, connect=settings.connect_timeout, pool=None
+            ),
+            "limits": httpx.Limits(
+                max_connections=settings.concurrency,
+                max_keepalive_connections=settings.concurrency,
+            ),
+            "event_hooks": {"response": [self._check]},
+        }
+
+    def _check(self, response: httpx.Response) -> None:
+        """Raise the `RecordError` that a status other than success or a redirect stands for."""
+        if not response.is_error:
+            return
+        response.read()
+        error = self._status_error(response.status_code, _said(response))
+        if error.again:
+            headers = response.headers
+            error.wait = seconds_asked(headers.get("Retry-After"), headers.get("Date"))
+        raise error
+
+    def _status_error(self, status: int, said: str) -> RecordError:
+        if status == _NOT_FOUND:
+            return ServerMissing(
+                f"the server at {self.shown} has no model {self.settings.model}: "
+                f"{self.how_to_get_model}",
+                kind="ModelMissing",
+            )
+        if status in _KEY_REFUSED:
+            return ServerMissing(
+                f"{self.shown} refused the key (HTTP {status}): set OPENAI_API_KEY to a valid one",
+                kind="KeyRefused",
+            )
+        shown = self._quoted(said)
+        if status == _TOO_MANY or status >= 500:
+            return worth_repeating(
+                f"{self.shown} failed (HTTP {status}): {shown}; try again", kind="ServerError"
+            )
+        return RecordError(
+            f"{self.shown} refused the request (HTTP {status}): {shown}", kind="RequestRefused"
+        )
+
+    def _quoted(self, said: str) -> str:
+        shown = " ".join(said.split())
+        if self.secret:
+            shown = shown.replace(self.secret, "***")
+        return shown[:200] or "no explanation"
+
+
+def _said(response: httpx.Response) -> str:
+    """The explanation in an error's body: its `error` or that one's `message`, else all of it."""
+    try:
+        value = response.json()
+    except ValueError:
+        return response.text
+    error = value.get("error") if isinstance(value, dict) else None
+    error = error.get("message") if isinstance(error, dict) else error
+    return error if isinstance(error, str) else response.text
 
 
 def retryable(message: str, kind: str) -> RecordError:
-    """A failure of this one request that another try may not meet."""
+    """A failure of this one request that a later run may not meet."""
     error = RecordError(message, kind=kind)
     error.retryable = True
+    return error
+
+
+def worth_repeating(message: str, kind: str) -> RecordError:
+    """A failure of this one request that another try may not meet."""
+    error = retryable(message, kind)
+    error.again = True
     return error
 
 
@@ -34,60 +121,38 @@ def retryable(message: str, kind: str) -> RecordError:
 def explained(server: Server) -> Iterator[None]:
     """Turn what a request raises into one clear `RecordError`.
 
-    Nothing listening → `ServerMissing`; silence → `TooSlow`; a cut connection or an answer that
-    makes no sense → `RecordError`.
+    Nothing listening → `ServerMissing`; silence → `TooSlow`; a cut connection → `RecordError`.
     """
     import httpx
 
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout, ConnectionError):
-        raise ServerMissing(
-            f"no server answers at {server.url}: {server.how_to_start}, or name another with --url"
-        ) from None
+        missing = ServerMissing(
+            f"no server answers at {server.shown}: {server.how_to_start}, or name another with "
+            "--url"
+        )
+        missing.again = True
+        raise missing from None
     except httpx.TimeoutException:
         raise TooSlow(
-            f"{server.url}: no answer within {server.settings.read_timeout:g} s; allow more with "
+            f"{server.shown}: no answer within {server.settings.read_timeout:g} s; allow more with "
             "--read-timeout or ask less at once with --concurrency"
         ) from None
     except (httpx.UnsupportedProtocol, httpx.InvalidURL):
         raise UsageError(
-            f"--url {server.url}: not the address of a server; it looks like http://host:port"
+            f"--url {server.shown}: not the address of a server; it looks like http://host:port"
         ) from None
     except httpx.TransportError as error:
-        raise retryable(
-            f"{server.url}: the connection was cut ({type(error).__name__}); try again",
+        raise worth_repeating(
+            f"{server.shown}: the connection was cut ({type(error).__name__}); try again",
             kind="ConnectionCut",
         ) from None
-
-
-def status_error(server: Server, status: int, said: str) -> RecordError:
-    """The failure that an HTTP status other than success and "not found" stands for."""
-    shown = " ".join(said.split())[:200] or "no explanation"
-    if status in (401, 403):
-        return ServerMissing(
-            f"{server.url} refused the key (HTTP {status}): set OPENAI_API_KEY to a valid one",
-            kind="KeyRefused",
-        )
-    if status == 429 or status >= 500:
-        return retryable(
-            f"{server.url} failed (HTTP {status}): {shown}; try again", kind="ServerError"
-        )
-    return RecordError(
-        f"{server.url} refused the request (HTTP {status}): {shown}", kind="RequestRefused"
-    )
 
 
 def garbage(server: Server) -> RecordError:
     """The failure of an answer that is not what the protocol says."""
     return retryable(
-        f"{server.url}: the answer is not what this kind of server sends; is the address right?",
+        f"{server.shown}: the answer is not what this kind of server sends; is the address right?",
         kind="BadReply",
     )
-
-
-def timeouts(settings: ReaderSettings) -> httpx.Timeout:
-    """httpx timeouts; a request never waits for a free connection of ours."""
-    import httpx
-
-    return httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None)

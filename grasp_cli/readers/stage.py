@@ -7,7 +7,7 @@ from typing import Any
 
 from grasp_cli.compression.blocks import join_contexts
 from grasp_cli.pipe.engine import Outcome
-from grasp_cli.pipe.errors import RecordError
+from grasp_cli.pipe.errors import MissingError, RecordError, ServerGone
 from grasp_cli.pipe.records import Record
 from grasp_cli.readers.prompts import Prompt
 from grasp_cli.readers.reader import Reader, Reply
@@ -70,8 +70,13 @@ class Answering:
             "completion_tokens": reply.completion_tokens,
             "seconds": round(reply.seconds, _DECIMALS),
             "truncated": reply.truncated,
+            "cached": reply.cached,
         }
-        absent = {"dtype": None, "truncated": False}  # said only where there is something to say
+        absent = {
+            "dtype": None,
+            "truncated": False,
+            "cached": False,
+        }  # said only where there is something to say
         return {key: value for key, value in told.items() if absent.get(key, ...) != value}
 
 
@@ -106,14 +111,22 @@ class AnswerInOrder:
 
 
 class AnswerAtOnce:
-    """Several records at once: for servers."""
+    """Several records at once: for servers.
+
+    Once the server is gone, the records that are left pass on with that error, or (`stop`) the run
+    ends with `MissingError`.
+    """
 
     name = "answer"
 
-    def __init__(self, answering: Answering, workers: int) -> None:
+    def __init__(self, answering: Answering, workers: int, *, stop: bool = False) -> None:
         self.workers = workers
         self._answering = answering
+        self._stop = stop
 
     def process_one(self, record: Record) -> Outcome:
         """One answer; called from several threads."""
-        return self._answering(record)
+        outcome = self._answering(record)
+        if self._stop and isinstance(outcome, ServerGone):
+            raise MissingError(f'{outcome}; stopped at record "{record["id"]}"')
+        return outcome

@@ -13,7 +13,7 @@ from grasp_cli.models.locate import find
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import RecordError
 from grasp_cli.readers.local_text import LocalText
-from grasp_cli.readers.prompts import Prompt
+from grasp_cli.readers.prompts import Prompt, base_text, chat_messages
 from grasp_cli.readers.reader import ReaderSettings, Reply
 
 _PROBES = ("a", "1 + 2")  # contexts that share no beginning
@@ -65,6 +65,17 @@ class TransformersReader:
     def positions(self) -> int | None:
         """How many tokens the model can hold, prompt and answer together (None: not stated)."""
         return getattr(self._network.config, "max_position_embeddings", None)
+
+    def request(self, prompt: Prompt) -> dict[str, Any]:
+        """The prompt, the settings, and the weights as their files' sizes and times."""
+        files = sorted(path for path in self._directory.iterdir() if path.is_file())
+        stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        return {
+            "weights": [list(stat) for stat in stats],
+            "prompt": chat_messages(prompt) if self._text.is_chat else base_text(prompt),
+            "max_new_tokens": self._settings.max_new_tokens,
+            "dtype": self._settings.dtype,
+        }
 
     def answer(self, prompt: Prompt) -> Reply:
         """Answer; a context too long loses its end, a question too long is a `RecordError`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 import threading
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from grasp_cli.defaults import ANSWER
 from tests.conftest import GRASP, Run, lines
-from tests.readers.servers import Body, Said, ollama_reply, openai_reply, serving
+from tests.readers.servers import Body, Said, in_turn, ollama_reply, openai_reply, serving
 from tests.readers.tiny import spelling_model
 
 RECORD = {
@@ -33,7 +35,10 @@ def jsonl(*records: dict[str, Any]) -> str:
 
 def test_the_case_of_a_server_that_is_down(grasp: Run) -> None:
     record = {"id": "1", "question": "x", "context": "y"}
-    done = grasp("answer", "--reader", "ollama", "--url", "http://127.0.0.1:9", stdin=jsonl(record))
+    done = grasp(
+        *("answer", "--reader", "ollama", "--url", "http://127.0.0.1:9", "--retries", "1"),
+        stdin=jsonl(record),
+    )
     assert done.returncode == 3
     [found] = lines(done.stdout)
     error = found.pop("error")
@@ -80,6 +85,7 @@ def test_order_is_kept_and_failures_travel_on(grasp: Run) -> None:
     with serving(by_number) as server:
         done = grasp(
             *("answer", "--reader", "ollama", "--url", server.url, "--concurrency", "4"),
+            *("--max-wait", "0.01"),
             stdin=jsonl(*records, failed),
         )
     assert done.returncode == 7
@@ -88,7 +94,87 @@ def test_order_is_kept_and_failures_travel_on(grasp: Run) -> None:
     assert [record.get("answer") for record in found[:2]] == ["answer 0", "answer 1"]
     assert found[2]["error"]["type"] == "ServerError"
     assert found[4] == failed
-    assert len(server.asked) == 4
+    assert len(server.asked) == 4 + ANSWER.retries
+
+
+def asking(url: str, *more: str) -> list[str]:
+    return ["answer", "--reader", "ollama", "--url", url, "--max-wait", "0.01", *more]
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    return [{"id": f"r{n}", "question": f"number {n}", "contexts": []} for n in range(count)]
+
+
+def dying(after: int) -> Any:
+    """A server that answers some questions and then accepts none."""
+    return in_turn(*[Said(ollama_reply("fine"))] * after, Said(reset=True))
+
+
+def test_once_the_server_is_gone_the_rest_passes_on_to_stdout(grasp: Run) -> None:
+    with serving(dying(after=3)) as server:
+        done = grasp(*asking(server.url, "--concurrency", "2"), stdin=jsonl(*many(40)))
+    assert done.returncode == 3
+    found = lines(done.stdout)
+    assert [record["id"] for record in found] == [f"r{n}" for n in range(40)]
+    answered = [record for record in found if "answer" in record]
+    failed = [record["error"] for record in found if "error" in record]
+    assert (len(answered), len(failed)) == (3, 37)
+    assert all(error["retryable"] for error in failed)
+    assert failed[-1]["type"] == "ServerGone"
+    most = ANSWER.give_up_after + 2  # one more may be in flight on each thread
+    assert len(server.asked) <= 3 + most * (1 + ANSWER.retries)
+
+
+def test_once_the_server_is_gone_a_run_into_a_file_stops(grasp: Run, tmp_path: Path) -> None:
+    with serving(dying(after=3)) as server:
+        done = grasp(*asking(server.url, "-o", "out.jsonl"), stdin=jsonl(*many(400)))
+    assert done.returncode == 3
+    assert "failed questions in a row" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_server_that_never_answers_does_not_hold_up_the_end(grasp: Run) -> None:
+    def after_some(path: str, body: Body) -> Said:
+        if body["messages"][0]["content"].endswith("number 0"):
+            return Said(ollama_reply("fine"))
+        server.released.wait(60)
+        return Said(ollama_reply("late"))
+
+    with serving(after_some) as server:
+        more = ("--read-timeout", "0.3", "--give-up-after", "2", "--concurrency", "2")
+        done = grasp(*asking(server.url, "-o", "out.jsonl", *more), stdin=jsonl(*many(50)))
+    assert done.returncode == 3
+    assert "no answer within 0.3 s" in done.stderr
+    assert len(server.asked) <= 6
+
+
+def test_a_failing_server_costs_no_record(grasp: Run, tmp_path: Path) -> None:
+    drawn = random.Random(1)
+    faults = [Said({"error": "busy"}, status=429), Said(b"", status=502), Said(reset=True)]
+
+    def shaky(path: str, body: Body) -> Said:
+        if drawn.random() < 0.4:
+            return drawn.choice(faults)
+        number = body["messages"][0]["content"].rsplit("number ", 1)[1]
+        return Said(ollama_reply(f"answer {number}"))
+
+    with serving(shaky) as server:
+        more = ("-o", "out.jsonl", "--concurrency", "8", "--retries", "30")
+        done = grasp(*asking(server.url, *more), stdin=jsonl(*many(60)))
+    assert done.returncode == 0
+    found = lines((tmp_path / "out.jsonl").read_text())
+    assert [record["answer"] for record in found] == [f"answer {n}" for n in range(60)]
+    assert done.stderr.count("\n") == 2  # that it tries again, and the counts
+
+
+def test_with_a_cache_a_rerun_asks_nobody(grasp: Run) -> None:
+    with serving(lambda path, body: Said(ollama_reply("x"))) as server:
+        first = grasp(*asking(server.url, "--cache", "kept"), stdin=jsonl(*many(5)))
+        again = grasp(*asking(server.url, "--cache", "kept"), stdin=jsonl(*many(5)))
+    assert len(server.asked) == 5
+    for record in (found := lines(again.stdout)):
+        assert record["reader"].pop("cached") is True
+    assert found == lines(first.stdout)
 
 
 def test_openai_with_compare(grasp: Run) -> None:

@@ -3,13 +3,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grasp_cli.pipe.engine import Outcome, Tally, arrived, run_each, run_stage
-from grasp_cli.pipe.errors import DataError, RecordError, ServerMissing, TooSlow
+from grasp_cli.pipe.errors import DataError, RecordError, ServerGone, ServerMissing, TooSlow
 from grasp_cli.pipe.records import Record
 
 
@@ -167,4 +168,76 @@ def test_exit_codes() -> None:
     assert failures(ok=3) == 0
     assert failures(bad) == failures(bad, ok=2) == failures(slow, ok=1) == failures(slow, bad) == 7
     assert failures(slow) == failures(slow, slow) == 5
-    assert failures(gone, ok=5) == failures(gone, bad) == 3
+    assert failures(gone) == failures(gone, bad) == failures(gone, slow) == 3
+    assert failures(gone, ok=5) == 7  # one question of six: the server is there
+
+
+@pytest.mark.parametrize("run", ["stage", "each"])
+def test_a_server_that_was_given_up_is_exit_code_3(run: str) -> None:
+    def outcome(record: Record) -> Outcome:
+        return record if record["n"] else ServerGone("gone")
+
+    class Giving:
+        name, window, workers = "giving", 4, 2
+        process_one = staticmethod(outcome)
+
+        def process(self, records: Sequence[Record]) -> Iterable[Outcome]:
+            return map(outcome, records)
+
+    tally = Tally()
+    run_it: Any = run_stage if run == "stage" else run_each
+    flat(run_it(Giving(), [{"id": str(n), "n": n} for n in (1, 1, 0, 1)], tally))
+    assert (tally.failed, tally.exit_code()) == (1, 3)
+
+
+def test_what_a_thread_raises_ends_the_run_after_the_records_before() -> None:
+    class Stopping:
+        name, workers = "stopping", 3
+
+        def process_one(self, record: Record) -> Outcome:
+            time.sleep(0.002 * (9 - record["n"]))  # the later, the sooner
+            if record["n"] == 4:
+                raise DataError("stop")
+            return record
+
+    out: list[Record] = []
+    with pytest.raises(DataError, match="stop"):
+        for batch in run_each(Stopping(), [{"id": str(n), "n": n} for n in range(9)], Tally()):
+            out += batch
+    assert [record["n"] for record in out] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_records_in_flight_are_bounded_where_one_blocks_the_rest(workers: int) -> None:
+    gate, pulled = threading.Event(), []
+
+    class Blocked:
+        name = "blocked"
+
+        def __init__(self) -> None:
+            self.workers = workers
+
+        def process_one(self, record: Record) -> Outcome:
+            if record["n"] == 0:
+                gate.wait(30)
+            return record
+
+    def records() -> Iterator[Record]:
+        for number in range(100):
+            pulled.append(number)
+            yield {"id": str(number), "n": number}
+
+    threading.Timer(0.2, gate.set).start()
+    first = next(run_each(Blocked(), records(), Tally()))
+    assert first[0]["n"] == 0
+    assert len(pulled) <= 2 * workers + 2 + len(first)
+
+
+def test_a_stopped_run_leaves_no_threads_behind() -> None:
+    run = run_each(Each(3), [{"id": str(n), "n": n} for n in range(20)], Tally())
+    next(run)
+    run.close()
+    until = time.monotonic() + 10
+    while any(t.name == "worker" for t in threading.enumerate()) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not [t for t in threading.enumerate() if t.name == "worker"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,11 +18,13 @@ Body = dict[str, Any]
 
 @dataclass
 class Said:
-    """One HTTP reply: `cut` closes the connection after half the body."""
+    """One HTTP reply: `cut` closes the connection after half the body, `reset` without a word."""
 
-    body: Any
+    body: Any = None
     status: int = 200
     cut: bool = False
+    reset: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 Answer = Callable[[str, Body], Said]
@@ -35,8 +40,27 @@ class Server:
     released: threading.Event = field(default_factory=threading.Event)
 
 
+def in_turn(*said: Said | Callable[[], Said]) -> Answer:
+    """An `answer` that gives these one after the other, the last one for good."""
+    left, lock = list(said), threading.Lock()
+
+    def answer(path: str, body: Body) -> Said:
+        with lock:
+            one = left.pop(0) if len(left) > 1 else left[0]
+        return one() if callable(one) else one
+
+    return answer
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 @contextmanager
-def serving(answer: Answer) -> Iterator[Server]:
+def serving(answer: Answer, port: int = 0) -> Iterator[Server]:
     """A server that gives what `answer(path, body)` says; its event ends any stalling."""
     server = Server("")
 
@@ -55,7 +79,16 @@ def serving(answer: Answer) -> Iterator[Server]:
 
         def _give(self, said: Said) -> None:
             data = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
+            if said.reset:
+                linger = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                self.close_connection = True
+                self.wfile = io.BytesIO()
+                self.connection.close()
+                return
             self.send_response(said.status)
+            for name, value in said.headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
@@ -71,7 +104,7 @@ def serving(answer: Answer) -> Iterator[Server]:
         def handle_error(self, *_: Any) -> None:
             pass  # a client that gave up is what some tests want
 
-    running = Quiet(("127.0.0.1", 0), Handler)
+    running = Quiet(("127.0.0.1", port), Handler)
     server.url = f"http://127.0.0.1:{running.server_address[1]}"
     thread = threading.Thread(target=running.serve_forever, daemon=True)
     thread.start()

@@ -121,7 +121,7 @@ def _after(event: Any) -> Said:
     [
         (Said({"error": "out of memory"}, status=500), "ServerError", True, "out of memory"),
         (Said(b"<html>busy</html>", status=503), "ServerError", True, "busy"),
-        (Said(b"[1]", status=500), "BadReply", True, "not what"),
+        (Said(b"[1]", status=500), "ServerError", True, "[1]"),
         (Said({"error": "no such option"}, status=400), "RequestRefused", False, "no such option"),
         (Said(b"this is not JSON"), "BadReply", True, "not what"),
         (Said({"hello": "world"}), "BadReply", True, "not what"),

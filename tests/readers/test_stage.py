@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from grasp_cli.compression.blocks import join_contexts
@@ -26,6 +28,9 @@ class Counting:
     def __init__(self, cut_over: int = 10**9) -> None:
         self.asked: list[Prompt] = []
         self._cut_over = cut_over
+
+    def request(self, prompt: Prompt) -> dict[str, Any]:
+        return {"context": prompt.context}
 
     def answer(self, prompt: Prompt) -> Reply:
         self.asked.append(prompt)
