@@ -8,10 +8,13 @@ import traceback
 import typer
 
 from grasp_cli import __version__
+from grasp_cli.cli.configuration import configure
+from grasp_cli.cli.variables import Verbs
 from grasp_cli.pipe.errors import GraspError, PipeClosed
 
 app = typer.Typer(
     name="grasp",
+    cls=Verbs,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,16 +35,24 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _grasp(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    pass
+    if context.resilient_parsing or context.invoked_subcommand == "doctor" or _asks_for_help():
+        return  # help needs no configuration, and the doctor says what is wrong with it
+    configure(context)
+
+
+def _asks_for_help() -> bool:
+    return bool({"-h", "--help"} & set(sys.argv[1:]))
 
 
 def _add_verbs() -> None:
     from grasp_cli.cli.answer import answer
     from grasp_cli.cli.compress import compress
+    from grasp_cli.cli.config import config
     from grasp_cli.cli.convert import convert
     from grasp_cli.cli.evaluate import evaluate
     from grasp_cli.cli.explain import explain
@@ -50,7 +61,8 @@ def _add_verbs() -> None:
     from grasp_cli.cli.retrieve import retrieve
     from grasp_cli.cli.train import train
 
-    for verb in (index, retrieve, compress, answer, evaluate, explain, convert, models):
+    stages = (index, retrieve, compress, answer, evaluate)
+    for verb in (*stages, explain, convert, models, config):
         app.command()(verb)
     app.add_typer(train)
 
