@@ -49,6 +49,20 @@ class RetrieveDefaults:
 
 
 @dataclass(frozen=True)
+class TreeDefaults:
+    """Trees: `grasp index --with-tree`, `grasp retrieve --mode tree`."""
+
+    kind: str = "embedding"  # "attention" where trained weights are given
+    merge: str = "mean-of-two"
+    chunk_sentences: int = 2
+    window_overlap: float = 0.25  # share of a window that the next one repeats
+    documents: int = 50  # whose trees are searched; 0: all
+    pool: str = "flat"
+    beam: int = 5
+    nested: str = "drop"
+
+
+@dataclass(frozen=True)
 class CompressDefaults:
     """`grasp compress`; GRASP's published settings."""
 
@@ -197,6 +211,7 @@ class TrainEvidenceDefaults:
 TEXT = TextDefaults()
 INDEX = IndexDefaults()
 RETRIEVE = RetrieveDefaults()
+TREE = TreeDefaults()
 COMPRESS = CompressDefaults()
 CAUSAL = CausalDefaults()
 ANSWER = AnswerDefaults()

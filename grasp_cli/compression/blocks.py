@@ -3,7 +3,8 @@
 A block is the title, a newline, the kept text; blocks are joined by a blank line. With markers a
 line `[doc_id]` stands in front. Passages of one document (`doc_id`) share a block, by their
 offsets there, and what two of them both hold is written once. Documents stand in the order of
-their best rank.
+their best rank. Parts of a passage that do not follow one another in the document (`source`) are
+placed each at its own offset.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from grasp_cli.compression.tasks import Evidence
+from grasp_cli.pipe.provenance import Part, is_stated, parts
 from grasp_cli.pipe.records import Record
 
 GAP = " "  # between kept texts that were not adjacent
@@ -33,10 +35,20 @@ PLAIN = Layout()
 
 
 class _Place(NamedTuple):
-    """Where a context stands: which document, in what order, and at which offset of it."""
+    """Where a context stands: which document, in what order, and its parts there."""
 
     document: int
-    offset: int
+    parts: list[Part]
+    stated: bool = True  # whether the offsets are true ones; else passages are laid end to end
+
+    def part(self, item: Evidence) -> Part:
+        """The part that evidence begins in."""
+        return next((p for p in reversed(self.parts) if p.start <= item.start), self.parts[0])
+
+    def shift(self, item: Evidence) -> int:
+        """From offsets into the context's text to offsets into the document."""
+        part = self.part(item)
+        return part.offset - part.start
 
 
 def join_contexts(contexts: Sequence[Record], layout: Layout = PLAIN) -> str:
@@ -60,14 +72,16 @@ def without_overlaps(contexts: Sequence[Record], kept: Sequence[Evidence]) -> li
     places = _places(contexts)
     found: list[Evidence] = []
     document, cursor = -1, 0
-    for item in sorted(kept, key=lambda item: _position(item, places)):
+    parted = [piece for item in kept for piece in _parted(item, places[item.passage])]
+    for item in sorted(parted, key=lambda item: _position(item, places)):
         place = places[item.passage]
         if place.document != document:
             document, cursor = place.document, 0
-        item = _from(item, cursor - place.offset, contexts[item.passage]["text"])
+        shift = place.shift(item)
+        item = _from(item, cursor - shift, contexts[item.passage]["text"])
         if item.start < item.end:
             found.append(item)
-            cursor = max(cursor, place.offset + item.end)
+            cursor = max(cursor, shift + item.end)
     return found
 
 
@@ -82,14 +96,16 @@ def compose(contexts: Sequence[Record], kept: Sequence[Evidence], layout: Layout
     blocks: dict[int, list[Evidence]] = {}
     for item in kept:
         blocks.setdefault(places[item.passage].document, []).append(item)
-    return "\n\n".join(_block(contexts, items, layout) for items in blocks.values())
+    return "\n\n".join(_block(contexts, places, items, layout) for items in blocks.values())
 
 
-def _block(contexts: Sequence[Record], items: list[Evidence], layout: Layout) -> str:
-    parts = [_slice(contexts, items[0])]
+def _block(
+    contexts: Sequence[Record], places: list[_Place], items: list[Evidence], layout: Layout
+) -> str:
+    texts = [_slice(contexts, items[0])]
     for before, item in pairwise(items):
-        parts += [_between(contexts, before, item, layout.gap), _slice(contexts, item)]
-    return (_heading(contexts, items, layout) if layout.headings else "") + "".join(parts)
+        texts += [_between(contexts, places, before, item, layout.gap), _slice(contexts, item)]
+    return (_heading(contexts, items, layout) if layout.headings else "") + "".join(texts)
 
 
 def _heading(contexts: Sequence[Record], items: list[Evidence], layout: Layout) -> str:
@@ -99,27 +115,33 @@ def _heading(contexts: Sequence[Record], items: list[Evidence], layout: Layout) 
     return "".join(f"{line}\n" for line in (marker, title) if line)
 
 
-def _between(contexts: Sequence[Record], before: Evidence, item: Evidence, gap: str) -> str:
+def _between(
+    contexts: Sequence[Record], places: list[_Place], before: Evidence, item: Evidence, gap: str
+) -> str:
     """The text's own white space where nothing was dropped in between, else the gap."""
-    if before.passage == item.passage:
+    first, second = places[before.passage].part(before), places[item.passage].part(item)
+    same = before.passage == item.passage and first == second
+    if same:
         between: str = contexts[item.passage]["text"][before.end : item.start]
         if not between.strip():
             return between
-    if before.passage != item.passage and _touch(contexts, before, item):
+    elif places[item.passage].stated and _touch(contexts, (before, first), (item, second)):
         gap = GAP
     if not (before.block or item.block):
         return gap
     return f"{BLOCK_GAP}{gap.strip()}{BLOCK_GAP}" if gap.strip() else BLOCK_GAP
 
 
-def _touch(contexts: Sequence[Record], before: Evidence, item: Evidence) -> bool:
-    """Whether two passages of a document show all of its text between the two kept texts."""
-    first, second = contexts[before.passage], contexts[item.passage]
-    if not (isinstance(first.get("start"), int) and isinstance(second.get("start"), int)):
-        return False
-    length = second["start"] + item.start - first["start"] - before.end
-    shown = first["text"][before.end :][: max(0, length)]
-    shown += second["text"][: item.start][-(length - len(shown)) :] if length > len(shown) else ""
+def _touch(
+    contexts: Sequence[Record], before: tuple[Evidence, Part], after: tuple[Evidence, Part]
+) -> bool:
+    """Whether two parts of a document show all of its text between the two kept texts."""
+    (first, left), (second, right) = before, after
+    length = right.offset - right.start + second.start - (left.offset - left.start + first.end)
+    shown: str = contexts[first.passage]["text"][first.end : left.end][: max(0, length)]
+    if length > len(shown):
+        lead = contexts[second.passage]["text"][right.start : second.start]
+        shown += lead[-(length - len(shown)) :]
     return not shown.strip() and length <= len(shown) + 1  # a white space between passages
 
 
@@ -136,9 +158,20 @@ def _from(item: Evidence, start: int, text: str) -> Evidence:
     return item._replace(start=min(item.end, start + len(rest) - len(rest.lstrip())))
 
 
+def _parted(item: Evidence, place: _Place) -> list[Evidence]:
+    """The evidence, cut where it goes on into another part of its context."""
+    if len(place.parts) == 1:
+        return [item]
+    clipped = [
+        item._replace(start=max(item.start, part.start), end=min(item.end, part.end))
+        for part in place.parts
+    ]
+    return [piece for piece in clipped if piece.start < piece.end]
+
+
 def _position(item: Evidence, places: list[_Place]) -> tuple[int, int, int]:
     place = places[item.passage]
-    return place.document, place.offset + item.start, item.passage
+    return place.document, place.shift(item) + item.start, item.passage
 
 
 def _places(contexts: Sequence[Record]) -> list[_Place]:
@@ -148,10 +181,17 @@ def _places(contexts: Sequence[Record]) -> list[_Place]:
     ):
         context = contexts[number]
         documents.setdefault(str(context.get("doc_id") or context["id"]), []).append(number)
-    places = [_Place(0, 0)] * len(contexts)
+    places = [_Place(0, [])] * len(contexts)
     for order, members in enumerate(documents.values()):
-        for number, offset in zip(members, _offsets(contexts, members), strict=True):
-            places[number] = _Place(order, offset)
+        stated = all(is_stated(contexts[number]) for number in members)
+        cursor = 0
+        for number in members:
+            found = parts(contexts[number])
+            if not stated:  # all are laid end to end
+                length = len(contexts[number]["text"])
+                found = [Part(found[0].document, 0, length, cursor)]
+                cursor += length + 1
+            places[number] = _Place(order, found, stated)
     return places
 
 
@@ -159,17 +199,3 @@ def rank_of(contexts: Sequence[Record], number: int) -> float:
     """The rank of a context; its place in the list where none is stated."""
     rank = contexts[number].get("rank")
     return rank if isinstance(rank, (int, float)) else number + 1
-
-
-def _offsets(contexts: Sequence[Record], members: list[int]) -> list[int]:
-    """Offsets in the document; where one passage does not state it, all are laid end to end."""
-    stated = [
-        start for number in members if isinstance(start := contexts[number].get("start"), int)
-    ]
-    if len(stated) == len(members):
-        return stated
-    offsets, cursor = [], 0
-    for number in members:
-        offsets.append(cursor)
-        cursor += len(contexts[number]["text"]) + 1
-    return offsets

@@ -16,6 +16,7 @@ from grasp_cli.defaults import CompressDefaults
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.pipe.engine import Outcome
 from grasp_cli.pipe.errors import RecordError
+from grasp_cli.pipe.provenance import document_spans, has_source
 from grasp_cli.pipe.records import Record
 from grasp_cli.text.tokens import TokenCounter
 
@@ -240,12 +241,17 @@ def _explained(contexts: Sequence[Record], why: list[list[Record]] | None) -> Re
 
 def _evidence(context: Record, item: Evidence) -> Record:
     named = {key: context[key] for key in ("doc_id", "title") if context.get(key)}
+    source = {}
+    if has_source(context):
+        spans = document_spans(context, item.start, item.end)
+        source["source"] = [{"doc_id": d, "start": start, "end": end} for d, start, end in spans]
     return {
         "context": context["id"],
         **named,
         "start": item.start,
         "end": item.end,
         "text": context["text"][item.start : item.end],
+        **source,
         "score": item.score,
         "unit": item.unit,
         "sentence": item.sentence,

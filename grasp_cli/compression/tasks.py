@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from grasp_cli.pipe.errors import RecordError
+from grasp_cli.pipe.provenance import parts
 from grasp_cli.pipe.records import Record
 from grasp_cli.text import Segment, segment
 
@@ -22,6 +23,7 @@ class Passage(NamedTuple):
     title: str
     text: str
     sentences: list[Segment]
+    breaks: tuple[int, ...] = ()  # where a part begins that does not follow in the document
 
     def sentence(self, position: int) -> str:
         """The text of one sentence."""
@@ -80,6 +82,7 @@ class Task:
                 context.get("title") or "",
                 context["text"],
                 segment(context["text"], splitter),
+                tuple(part.start for part in parts(context)[1:]),
             )
             for number, context in enumerate(record.get("contexts", []))
         ]
@@ -126,14 +129,20 @@ class Method(Protocol):
 def runs(
     passage: Passage, unit: int, positions: Iterable[int], score: float | None
 ) -> list[Evidence]:
-    """Runs of adjacent positions as evidence."""
+    """Runs of adjacent positions as evidence; sentences of two parts are not adjacent."""
     found: list[list[int]] = []
     for position in positions:
-        if found and found[-1][-1] == position - 1:
+        if found and found[-1][-1] == position - 1 and _follows(passage, position):
             found[-1].append(position)
         else:
             found.append([position])
     return [_evidence(passage, unit, run, score) for run in found]
+
+
+def _follows(passage: Passage, position: int) -> bool:
+    """Whether no part begins between a sentence and the one before it."""
+    before, here = passage.sentences[position - 1].start, passage.sentences[position].start
+    return not any(before < start <= here for start in passage.breaks)
 
 
 def _evidence(passage: Passage, unit: int, run: list[int], score: float | None) -> Evidence:

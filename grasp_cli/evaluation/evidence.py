@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.provenance import document_spans
 from grasp_cli.pipe.records import Record
 
 Spans = dict[str, list[tuple[int, int]]]  # document id -> spans in its text
@@ -39,7 +40,9 @@ def recall(record: Record, gold: list[Record], *, failed: bool = False) -> Recal
     if not gold or (_is_written(record) and not failed):
         return None
     contexts = record.get("contexts", [])
-    there = _merged(_context_span(context, 0, len(context["text"])) for context in contexts)
+    there = _merged(
+        span for context in contexts for span in document_spans(context, 0, len(context["text"]))
+    )
     kept: Spans = {} if failed else _kept(record, there)
     where = f'record "{record["id"]}"'
     return Recall(
@@ -66,20 +69,15 @@ def _kept(record: Record, there: Spans) -> Spans:
     contexts = {context["id"]: context for context in record.get("contexts", [])}
     try:
         return _merged(
-            _context_span(contexts[entry["context"]], entry["start"], entry["end"])
+            span
             for entry in record["evidence"]
+            for span in document_spans(contexts[entry["context"]], entry["start"], entry["end"])
         )
     except (KeyError, TypeError) as error:
         raise DataError(
             f'record "{record["id"]}": "evidence" must be a list of objects with context (the id '
             f"of one of the contexts), start and end, as grasp compress writes it: {error!r}"
         ) from None
-
-
-def _context_span(context: Record, start: int, end: int) -> tuple[str, int, int]:
-    """A span of a context's text as document id and offsets into the document's text."""
-    shift = context.get("start") or 0
-    return context.get("doc_id") or context["id"], shift + start, shift + end
 
 
 def _merged(spans: Iterable[tuple[str, int, int]]) -> Spans:

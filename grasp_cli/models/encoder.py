@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,13 @@ from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
+if TYPE_CHECKING:
+    from grasp_cli.models.tree_weights import TreeWeights
+
 Floats = npt.NDArray[np.float32]
 
 _BATCH_TOKENS = 4096  # larger batches fall out of the processor's cache and are slower
+_ATTENTION_BYTES = 1 << 28  # of the attention of one batch, all layers and heads
 
 
 class Encoder(LocalModel):
@@ -33,6 +37,11 @@ class Encoder(LocalModel):
 
     Pooling and normalisation are those that the directory's own files state; a directory without
     such files (Contriever, say) is mean-pooled and not normalised.
+
+    Parameters
+    ----------
+    eager : compute attention so that it can be read (`attending`), which is slower
+    difference : trained weights whose difference is added to the model's
     """
 
     def __init__(
@@ -43,11 +52,15 @@ class Encoder(LocalModel):
         dtype: str = "float32",
         batch_tokens: int = _BATCH_TOKENS,
         remember: int = 0,
+        eager: bool = False,
+        difference: TreeWeights | None = None,
     ) -> None:
         super().__init__(path, threads=threads, dtype=dtype)
         self._batch_tokens = batch_tokens
         self._remember = remember  # how many vectors are kept for texts that come again
         self._known: dict[str, Floats] = {}
+        self._eager = eager
+        self._difference = difference
 
     @cached_property
     def _model(self) -> Any:
@@ -55,20 +68,31 @@ class Encoder(LocalModel):
         transformers = quiet_transformers()
         local = {"local_files_only": True, "trust_remote_code": False}
         config = transformers.AutoConfig.from_pretrained(self.path, **local)
-        kind, attention = transformers.AutoModel, "sdpa"
+        kind, attention = transformers.AutoModel, "eager" if self._eager else "sdpa"
         if config.is_encoder_decoder:  # T5: its encoder alone
             kind, attention = transformers.AutoModelForTextEncoding, "eager"
         options = {"dtype": getattr(torch, self.dtype), "attn_implementation": attention, **local}
-        return kind.from_pretrained(self.path, **options).eval()
+        model = kind.from_pretrained(self.path, **options).eval()
+        if self._difference is not None:
+            self._difference.refuse_shape(self.name, config)
+            self._difference.add_to(model)
+        return model
 
     @cached_property
-    def _pooling(self) -> Pooling:
+    def pooling(self) -> Pooling:
+        """How one vector is made of token states."""
         return Pooling.of(self.path)
+
+    @property
+    def heads(self) -> tuple[int, int]:
+        """How many layers there are, and how many heads of attention in each."""
+        config = self._model.config
+        return int(config.num_hidden_layers), int(config.num_attention_heads)
 
     @property
     def dimension(self) -> int:
         """The length of a vector."""
-        return self._pooling.dimension(int(self._model.config.hidden_size))
+        return self.pooling.dimension(int(self._model.config.hidden_size))
 
     @cached_property
     def max_length(self) -> int:
@@ -103,15 +127,15 @@ class Encoder(LocalModel):
 
     def _vectors(self, texts: list[str]) -> Floats:
         windows, owners = self._windows(texts)
-        pooled = len(self._pooling.modes) * int(self._model.config.hidden_size)
+        pooled = len(self.pooling.modes) * int(self._model.config.hidden_size)
         vectors = np.zeros((len(texts), pooled), np.float32)
         weights = np.zeros(len(texts), np.float32)
         for number, states in self.states(windows):
-            vector, size = self._pooling.pool(states), len(windows[number])
+            vector, size = self.pooling.pool(states), len(windows[number])
             vectors[owners[number]] += vector * max(size, 1)
             weights[owners[number]] += max(size, 1)
         vectors /= np.maximum(weights, 1)[:, None]
-        return self._pooling.finish(vectors)
+        return self.pooling.finish(vectors)
 
     def _windows(self, texts: list[str]) -> tuple[list[list[int]], list[int]]:
         windows, owners = [], []
@@ -142,24 +166,56 @@ class Encoder(LocalModel):
         ProcessingError
             Where the model returns a value that is not finite.
         """
+        for number, size, output, row in self._passes(windows):
+            yield number, self._finite(output.last_hidden_state[row, :size].float())
+
+    def attending(self, windows: Sequence[Sequence[int]]) -> Iterator[tuple[int, Any, list[Any]]]:
+        """As `states`, and after the states the attention of each layer.
+
+        A layer's attention has the shape (heads, tokens, tokens), special tokens included; each
+        row sums to one. Raises `ProcessingError` where the model gives none.
+        """
+        for number, size, output, row in self._passes(windows, attentions=True):
+            layers = output.attentions
+            if not layers or any(layer is None for layer in layers):
+                raise ProcessingError(
+                    f"{self.name}: the model gives no attention, which trees by attention are made "
+                    "of; choose another --dense-model, or --tree embedding"
+                )
+            states = self._finite(output.last_hidden_state[row, :size].float())
+            yield number, states, [layer[row, :, :size, :size] for layer in layers]
+
+    def _finite(self, states: Any) -> Any:
+        if bool(torch_runtime().isfinite(states).all()):
+            return states
+        raise ProcessingError(
+            f"{self.name}: the model gave values that are not finite ({self.dtype})"
+        )
+
+    def _passes(
+        self, windows: Sequence[Sequence[int]], *, attentions: bool = False
+    ) -> Iterator[tuple[int, int, Any, int]]:
+        """Of each window its number, its tokens, the output of its batch and its row there."""
         torch = torch_runtime(self._threads)
         before, after = self.special_tokens
         sizes = [len(window) + len(before) + len(after) for window in windows]
+        asked = {"output_attentions": True} if attentions else {}
         for length, members in batches(sizes, self._batch_tokens):
-            ids = torch.zeros((len(members), length), dtype=torch.long)
-            mask = torch.zeros((len(members), length), dtype=torch.long)
-            for row, number in enumerate(members):
-                ids[row, : sizes[number]] = torch.tensor([*before, *windows[number], *after])
-                mask[row, : sizes[number]] = 1
-            with torch.inference_mode():
-                hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-            for row, number in enumerate(members):
-                states = hidden[row, : sizes[number]]
-                if not bool(torch.isfinite(states).all()):
-                    raise ProcessingError(
-                        f"{self.name}: the model gave values that are not finite ({self.dtype})"
-                    )
-                yield number, states
+            most = len(members)
+            if attentions:
+                layers, heads = self.heads
+                most = max(1, _ATTENTION_BYTES // (4 * layers * heads * length**2))
+            for start in range(0, len(members), most):
+                rows = members[start : start + most]
+                ids = torch.zeros((len(rows), length), dtype=torch.long)
+                mask = torch.zeros((len(rows), length), dtype=torch.long)
+                for row, number in enumerate(rows):
+                    ids[row, : sizes[number]] = torch.tensor([*before, *windows[number], *after])
+                    mask[row, : sizes[number]] = 1
+                with torch.inference_mode():
+                    output = self._model(input_ids=ids, attention_mask=mask, **asked)
+                for row, number in enumerate(rows):
+                    yield number, sizes[number], output, row
 
 
 def special_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:

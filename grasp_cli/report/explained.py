@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.provenance import local_spans
 from grasp_cli.pipe.records import Record
 
 MEANINGS = {
@@ -172,9 +173,14 @@ def _document(context: Record, pieces: list[Piece], gold: list[Record]) -> Docum
         if not (cursor <= piece.start <= start <= end <= piece.end <= len(text)):
             raise ValueError(f"offsets {piece.start} to {piece.end} in context {context['id']}")
         cursor = piece.end
-    name, shift = context.get("doc_id") or context["id"], context.get("start") or 0
+    name = context.get("doc_id") or context["id"]
     own = [item for item in gold if item["id"] == name]
-    spans = [(item["start"] - shift, item["end"] - shift) for item in own if _placed(item)]
+    spans = [
+        span
+        for item in own
+        if _placed(item)
+        for span in local_spans(context, item["start"], item["end"])
+    ]
     return Document(
         context["id"],
         context.get("title") or "",

@@ -33,6 +33,8 @@ from grasp_cli.retrieval.store import (
     Manifest,
     content_of,
 )
+from grasp_cli.retrieval.tree.assembling import copy_trees
+from grasp_cli.retrieval.tree.files import GrowingFiles
 
 Progress = Callable[[str], None]  # what is being done, and how far it is
 _CHUNK = 4096  # passages at once
@@ -46,6 +48,7 @@ class Source:
     directory: Path  # with passages.jsonl and blank.jsonl
     vectors: Any  # mapped, one row per passage
     gone: AbstractSet[str] = frozenset()
+    trees: GrowingFiles | None = None
 
     def blank(self) -> list[str]:
         """Documents without text."""
@@ -112,6 +115,12 @@ def assemble(
             directory / VECTORS, settings.dense_dtype, dimension, len(copied.ids)
         )
         ann = _approximate(directory, copied, vectors, order, settings.ann, encoder, threads)
+    tree = None
+    if settings.tree is not None:
+        progress("copying trees")
+        planted = [(source.trees, source.gone) for source in sources if source.trees]
+        made = copy_trees(directory, planted, [name for name, _ in copied.ids])
+        tree = {**made, **settings.tree.as_json()}
     progress("checksums")
     files = files_of(directory)
     manifest = Manifest(
@@ -141,6 +150,7 @@ def assemble(
         passages=len(copied.ids),
         content=content_of(settings, files),
         files=files,
+        tree=tree,
     )
     manifest.write(directory)
     return manifest

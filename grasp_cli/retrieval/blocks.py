@@ -1,6 +1,7 @@
 """The work of a build so far: files that only grow, and a note up to where they count.
 
     passages.jsonl, blank.jsonl, vectors.bin   as in an index (`store`), of what was read so far
+    tree/                                      the files of trees that grow (`tree.files`), if any
     progress.json   what is built (`job`), how many documents that is and their SHA-256, and the
                     size of each file when the last block was finished
 
@@ -25,6 +26,8 @@ from grasp_cli.pipe.records import Record
 from grasp_cli.retrieval.dense import FORMATS, Vectors
 from grasp_cli.retrieval.passages import Passage
 from grasp_cli.retrieval.store import BLANK, CONTENT, PASSAGES, VECTORS
+from grasp_cli.retrieval.tree import files as tree
+from grasp_cli.retrieval.tree.building import Tree
 
 PROGRESS = "progress.json"
 
@@ -37,12 +40,21 @@ class Blocks:
     job : what decides the result besides the documents; another one is not resumed
     dtype : in which vectors are stored
     resume : go on from the last finished block, where there is one
+    trees : whether there are trees beside the passages
 
     Raises `UsageError` where the interrupted build is another job, `ProcessingError` where its
     files are damaged.
     """
 
-    def __init__(self, directory: Path, job: Record, dtype: str, resume: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        job: Record,
+        dtype: str,
+        resume: bool = False,
+        *,
+        trees: bool = False,
+    ) -> None:
         self._directory = directory
         self._job = job
         self._dtype: Any = FORMATS[dtype]
@@ -53,9 +65,11 @@ class Blocks:
             self._take_up()
         else:
             _clear(directory)
+        if trees:
+            (directory / tree.TREE).mkdir(exist_ok=True)
         self._streams: dict[str, BinaryIO] = {
             name: open(directory / name, "ab")  # noqa: SIM115 - `close` does
-            for name in CONTENT
+            for name in (*CONTENT, *(tree.GROWING if trees else ()))
         }
 
     def unread(self, documents: Iterable[Record]) -> Iterator[Record]:
@@ -77,11 +91,25 @@ class Blocks:
         if left == 0:
             self._compare()
 
-    def add(self, passages: Sequence[Passage], vectors: Vectors, blank: Sequence[str]) -> None:
-        """Append a block, and note that it is finished once it is on the disk."""
+    def add(
+        self,
+        passages: Sequence[Passage],
+        vectors: Vectors,
+        blank: Sequence[str],
+        trees: Sequence[Tree] = (),
+    ) -> None:
+        """Append a block, and note that it is finished once it is on the disk.
+
+        `trees` are those of the documents of `passages`, in order, where there are trees.
+        """
         self._streams[PASSAGES].writelines(json_lines.dumps(_stored(p)) + b"\n" for p in passages)
         self._streams[BLANK].writelines(json_lines.dumps(name) + b"\n" for name in blank)
         self._streams[VECTORS].write(self._narrowed(vectors).tobytes())
+        if tree.DOCUMENTS in self._streams:
+            for name, data in tree.tree_bytes(documents_of(passages), trees).items():
+                self._streams[name].write(data)
+            for found in trees:
+                self._streams[tree.VECTORS].write(self._narrowed(found.vectors).tobytes())
         self.passages += len(passages)
         for stream in self._streams.values():
             stream.flush()
@@ -134,6 +162,15 @@ class Blocks:
     def _compare(self) -> None:
         if self._read.hexdigest() != self._expected:
             raise DataError(_other_documents(self._directory, "they differ"))
+
+
+def documents_of(passages: Sequence[Passage]) -> list[Record]:
+    """The documents that passages are of, in order; those of one document stand together."""
+    return [
+        passage.document
+        for number, passage in enumerate(passages)
+        if number == 0 or passages[number - 1].document is not passage.document
+    ]
 
 
 def passages_kept(directory: Path) -> int | None:

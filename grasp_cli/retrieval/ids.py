@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,9 +18,17 @@ def part_mark(ids: Sequence[PassageId]) -> str:
     for document, part in ids:
         if part is not None:
             parts[document] = part + 1
-    mark = "#"
-    while any(part is None and _is_part(document, mark, parts) for document, part in ids):
-        mark += "#"
+    return free_mark("#", [document for document, part in ids if part is None], parts)
+
+
+def free_mark(character: str, ids: Sequence[str], parts: Mapping[str, int]) -> str:
+    """The shortest run of `character` with which no part of a document has one of `ids`.
+
+    `parts` says how many parts each document has.
+    """
+    mark = character
+    while any(_is_part(document, mark, parts) for document in ids):
+        mark += character
     return mark
 
 
@@ -32,7 +40,7 @@ def order_of(ids: Sequence[PassageId], mark: str) -> Order:
     return order
 
 
-def _is_part(identifier: str, mark: str, parts: dict[str, int]) -> bool:
+def _is_part(identifier: str, mark: str, parts: Mapping[str, int]) -> bool:
     document, found, number = identifier.rpartition(mark)
     if not found or not re.fullmatch("0|[1-9][0-9]{0,8}", number):
         return False

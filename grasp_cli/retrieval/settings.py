@@ -7,6 +7,7 @@ from typing import Any
 
 from grasp_cli.defaults import INDEX
 from grasp_cli.retrieval.tokens import Tokenizer
+from grasp_cli.retrieval.tree.settings import TreeSettings
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,11 @@ class Settings:
     passage_overlap: int = INDEX.passage_overlap  # sentences
     index_title: bool = INDEX.index_title
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    tree: TreeSettings | None = None  # None: no trees
 
     def as_json(self) -> dict[str, Any]:
         """A value that is equal where the settings are."""
-        return {**asdict(self), "tokenizer": self.tokenizer.settings()}
+        value = {**asdict(self), "tokenizer": self.tokenizer.settings()}
+        if self.tree is None:
+            del value["tree"]  # so that it is the value of an index made before there were trees
+        return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from grasp_cli.report.tables import Column, Table
-from grasp_cli.retrieval.store import VERSION, Index, Manifest
+from grasp_cli.retrieval.store import Index, Manifest
 
 COLUMNS = (Column("what", "index", "text"), Column("value", "value", "text"))
 _HASH_SHOWN = 16  # of a hash's 64 digits
@@ -17,7 +17,7 @@ def stats(index: Index) -> Table:
     size = sum(known["bytes"] for known in manifest.files.values())
     values = {
         "directory": index.directory,
-        "format": f"{VERSION}, by grasp {manifest.grasp}",
+        "format": f"{manifest.version}, by grasp {manifest.grasp}",
         "content": manifest.content[:_HASH_SHOWN],
         "documents": manifest.documents,
         "without text": manifest.empty,
@@ -33,6 +33,7 @@ def stats(index: Index) -> Table:
         "words": manifest.bm25["words"],
         "stop words": manifest.tokenizer["stop_words"],
         "stemming": manifest.tokenizer["stem"],
+        "trees": _trees(manifest.tree),
         "megabytes": f"{size / 1e6:.1f}",
     }
     return Table(COLUMNS, [{"what": key, "value": value} for key, value in values.items()])
@@ -44,6 +45,16 @@ def _passages(manifest: Manifest) -> str:
     overlap = manifest.passage_overlap
     return f"at most {manifest.passage_words} words" + (
         f", {overlap} sentences overlap" if overlap else ""
+    )
+
+
+def _trees(tree: dict[str, Any] | None) -> str:
+    if tree is None:
+        return "none"
+    trained = ", trained weights" if tree["weights"] else ""
+    return (
+        f"{tree['documents']} of {tree['nodes']} nodes over {tree['chunks']} chunks of at most "
+        f"{tree['chunk_sentences']} sentences; {tree['kind']}{trained}, {tree['merge']}"
     )
 
 

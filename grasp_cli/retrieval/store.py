@@ -9,15 +9,16 @@
     vectors.bin      n vectors one after the other, float32 or float16, little-endian
     ann.faiss        approximate FAISS index of them, with --ann
     bm25/            words, postings and scores (`sparse`)
+    tree/            trees over the chunks of documents, with --with-tree (`tree.files`)
 
 Everything but index.json is memory-mapped or read where it is needed, so that opening takes no
 longer for a larger index; a file of another size than index.json says is refused when it is opened.
 `part`, `start` and `end` are null for a document that was not cut. The id of a part is document id,
 `part_mark`, number; the mark is "#", or as many of them as make all ids differ.
 
-`content` is the SHA-256 of the settings, passages.jsonl, blank.jsonl and vectors.bin: of all that
-the rest is computed from. The same documents give the same content, whether a build was
-interrupted or not.
+`content` is the SHA-256 of the settings, passages.jsonl, blank.jsonl and vectors.bin, and of the
+same of trees where there are some: of all that the rest is computed from. The same documents give
+the same content, whether a build was interrupted or not.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ import numpy.typing as npt
 import orjson
 
 from grasp_cli.pipe import json_lines
-from grasp_cli.pipe.errors import DataError, MissingError, ProcessingError
+from grasp_cli.pipe.errors import DataError, MissingError, ProcessingError, UsageError
 from grasp_cli.pipe.records import Record
 from grasp_cli.retrieval.arrays import open_array
 from grasp_cli.retrieval.checksums import Files
@@ -42,12 +43,15 @@ from grasp_cli.retrieval.ranking import Order
 from grasp_cli.retrieval.settings import Settings
 from grasp_cli.retrieval.sparse import SparseIndex
 from grasp_cli.retrieval.tokens import Tokenizer
+from grasp_cli.retrieval.tree.files import GROWING, TREE
+from grasp_cli.retrieval.tree.index import TreeIndex
+from grasp_cli.retrieval.tree.settings import TreeSettings
 
 MANIFEST, PASSAGES, BLANK = "index.json", "passages.jsonl", "blank.jsonl"
 OFFSETS, ORDER, VECTORS = "offsets.npy", "order.npy", "vectors.bin"
 ANN, SPARSE = "ann.faiss", "bm25"
 CONTENT = (PASSAGES, BLANK, VECTORS)  # what the other files are computed from
-FORMAT, VERSION = "grasp index", 2
+FORMAT, VERSION, TREE_VERSION = "grasp index", 2, 3  # what has no trees is as it was before them
 _UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, DataError)  # of a damaged file
 
 
@@ -71,10 +75,18 @@ class Manifest:
     passages: int
     content: str
     files: Files
+    tree: dict[str, Any] | None = None  # documents, chunks, nodes, node_mark, and the settings
+
+    @property
+    def version(self) -> int:
+        """The version of the format."""
+        return TREE_VERSION if self.tree else VERSION
 
     def write(self, directory: Path) -> None:
         """Write index.json."""
-        value = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        value = {"format": FORMAT, "version": self.version, **asdict(self)}
+        if not self.tree:
+            del value["tree"]
         (directory / MANIFEST).write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
 
     @classmethod
@@ -89,8 +101,9 @@ class Manifest:
         try:
             value = orjson.loads((directory / MANIFEST).read_bytes())
             version = int(value["version"])
-            if version == VERSION:
-                return cls(**{field.name: value[field.name] for field in fields(cls)})
+            if version in (VERSION, TREE_VERSION):
+                known = {"tree": None, **value} if version == VERSION else value
+                return cls(**{field.name: known[field.name] for field in fields(cls)})
         except _UNREADABLE as error:
             raise damaged(directory, MANIFEST) from error
         raise ProcessingError(_other_version(directory, version))
@@ -110,7 +123,14 @@ class Manifest:
             passage_overlap=self.passage_overlap,
             index_title=self.index_title,
             tokenizer=Tokenizer.of(self.tokenizer),
+            tree=self._tree_settings,
         )
+
+    @property
+    def _tree_settings(self) -> TreeSettings | None:
+        if self.tree is None:
+            return None
+        return TreeSettings(**{field.name: self.tree[field.name] for field in fields(TreeSettings)})
 
 
 class Index:
@@ -183,6 +203,24 @@ class Index:
             raise damaged(self.directory, ANN)
         return found
 
+    @cached_property
+    def trees(self) -> TreeIndex:
+        """The trees; `UsageError` where the index was made without."""
+        tree = self.manifest.tree
+        if tree is None:
+            raise UsageError(
+                f"{self.directory}: this index has no trees; make it again: "
+                f"grasp index DOCUMENTS.jsonl -x {self.directory} --with-tree"
+            )
+        for name in self.manifest.files:
+            if name.startswith(f"{TREE}/"):
+                self.part(name)
+        try:
+            dtype, width = self.manifest.vectors["dtype"], self.manifest.model["dimension"]
+            return TreeIndex(self.directory, tree, dtype, width, self.manifest.passages)
+        except _UNREADABLE as error:
+            raise damaged(self.directory, TREE) from error
+
     def context(self, position: int, found: Record) -> Record:
         """A passage as a record's `contexts` have it; `found` holds its score and ranks."""
         stored = self.stored(position)
@@ -246,7 +284,8 @@ def is_index(directory: Path) -> bool:
 
 def content_of(settings: Settings, files: Files) -> str:
     """`Manifest.content`."""
-    hashes = [files[name]["sha256"] for name in CONTENT]
+    names = (*CONTENT, *(GROWING if settings.tree else ()))
+    hashes = [files[name]["sha256"] for name in names]
     return hashlib.sha256(json_lines.dumps([settings.as_json(), hashes])).hexdigest()
 
 
@@ -260,6 +299,6 @@ def damaged(directory: Path, part: str) -> ProcessingError:
 
 def _other_version(directory: Path, version: int) -> str:
     what = f"{directory}: an index of format {version}, and this grasp reads format {VERSION}; "
-    if version > VERSION:
+    if version > TREE_VERSION:
         return f"{what}it needs a newer grasp: pip install --upgrade grasp-cli"
     return f"{what}make it again: grasp index DOCUMENTS.jsonl -x {directory}"

@@ -21,11 +21,13 @@ from grasp_cli.retrieval.assemble import (
     document_ids,
     indexed_text,
 )
-from grasp_cli.retrieval.blocks import Blocks
+from grasp_cli.retrieval.blocks import Blocks, documents_of
 from grasp_cli.retrieval.dense import Embedder, Vectors, open_vectors
 from grasp_cli.retrieval.passages import Passage, cut
 from grasp_cli.retrieval.settings import Settings
 from grasp_cli.retrieval.store import VECTORS, Index, Manifest
+from grasp_cli.retrieval.tree.building import TreeBuilder
+from grasp_cli.retrieval.tree.files import GrowingFiles
 from grasp_cli.retrieval.workplace import NEW, workplace
 
 __all__ = ["Built", "Settings", "build"]
@@ -61,6 +63,7 @@ def build(
     delete: AbstractSet[str] = frozenset(),
     resume: bool = False,
     threads: int | None = None,
+    trees: TreeBuilder | None = None,
 ) -> Built:
     """Write the index of `documents` to `directory`; what was there stays until it is complete.
 
@@ -71,6 +74,7 @@ def build(
     delete : ids of documents to take out of `base`, before anything is added
     resume : go on from the last finished block of an interrupted build of the same
     threads : of FAISS, for approximate search
+    trees : makes the trees, where `settings.tree` asks for them
 
     Raises
     ------
@@ -88,23 +92,30 @@ def build(
         if base is not None:
             _check_base(directory, base)
         dimension = base.manifest.model["dimension"] if base else encoder.dimension
-        blocks = Blocks(building, _job(settings, base, delete), settings.dense_dtype, resume)
+        job = _job(settings, base, delete)
+        planted = settings.tree is not None
+        blocks = Blocks(building, job, settings.dense_dtype, resume, trees=planted)
         try:
             for block in _blocks(blocks.unread(documents), settings):
                 vectors = _embed(block.passages, settings, encoder, dimension)
-                blocks.add(block.passages, vectors, block.blank)
+                grown = list(trees.build(documents_of(block.passages))) if trees else []
+                blocks.add(block.passages, vectors, block.blank, grown)
                 progress(f"{blocks.documents} documents, {blocks.passages} passages encoded")
         finally:
             blocks.close()
+        if trees and planted:
+            trees.save_weights(building)
         added = Source(
             building,
             open_vectors(building / VECTORS, settings.dense_dtype, dimension, blocks.passages),
+            trees=_trees(building, settings, dimension),
         )
         old, sources, gone = set[str](), [added], set[str]()
         if base is not None:
             old, new = document_ids(base.directory), document_ids(building)
             gone = old & (new | delete)
-            sources.insert(0, Source(base.directory, base.vectors, gone))
+            before = _trees(base.directory, settings, dimension)
+            sources.insert(0, Source(base.directory, base.vectors, gone, before))
         manifest = assemble(
             building / NEW, sources, settings, dimension, encoder, progress, threads
         )
@@ -118,6 +129,13 @@ def _check_base(directory: Path, base: Index) -> None:
         raise ProcessingError(f"{directory}: another process has just changed this index")
     for name in base.manifest.files:
         base.part(name)
+
+
+def _trees(directory: Path, settings: Settings, dimension: int) -> GrowingFiles | None:
+    """The trees in an index or a building, where there are any."""
+    if settings.tree is None:
+        return None
+    return GrowingFiles(directory, settings.dense_dtype, dimension)
 
 
 def _job(settings: Settings, base: Index | None, delete: AbstractSet[str]) -> Record:

@@ -101,3 +101,43 @@ def test_overlapping_windows_give_each_character_once_in_order(data: st.DataObje
 def test_nothing_but_white_space_is_no_evidence() -> None:
     assert whole([context(" \n "), context("")]) == []
     assert join_contexts([context(" \n ", title="T")]) == ""
+
+
+DOCUMENT = "One. Two. Three. Four. Five."
+SPANS = {"One.": (0, 4), "Two.": (5, 9), "Three.": (10, 16), "Four.": (17, 22), "Five.": (23, 28)}
+
+
+def node(name: str, *sentences: str, **keys: object) -> dict:
+    """A node of a tree over sentences that need not be adjacent."""
+    source = [{"doc_id": "d", "start": SPANS[s][0], "end": SPANS[s][1]} for s in sentences]
+    return context("\n\n".join(sentences), id=name, doc_id="d", source=source, **keys)
+
+
+def test_parts_of_nodes_stand_in_the_order_of_the_document_and_once() -> None:
+    contexts = [node("d@9", "One.", "Four.", title="D"), node("d@8", "Two.", "Four.", "Five.")]
+    assert join_contexts(contexts) == "D\nOne.\nTwo.\nFour.\nFive."
+    kept = without_overlaps(contexts, whole(contexts))
+    assert [contexts[k.passage]["text"][k.start : k.end] for k in kept] == [
+        "One.",
+        "Two.",
+        "Four.",
+        "Five.",
+    ]
+    sentences = [item._replace(block=False) for item in kept]
+    assert compose(contexts, sentences) == "D\nOne. Two. Four. Five."
+    assert compose(contexts, sentences, Layout(gap=" … ")) == "D\nOne. Two. … Four. Five."
+
+
+def test_a_node_and_the_document_itself_share_their_text() -> None:
+    contexts = [node("d@9", "Two.", "Five."), context(DOCUMENT, id="d")]
+    assert join_contexts(contexts) == DOCUMENT
+    passage = context(DOCUMENT[5:16], id="d#1", doc_id="d", start=5, end=16)
+    assert join_contexts([contexts[0], passage]) == "Two.\nThree.\nFive."
+
+
+def test_evidence_across_parts_is_cut_where_they_meet() -> None:
+    contexts = [node("d@9", "One.", "Three.")]
+    kept = without_overlaps(contexts, [piece(0, 0, 12)])
+    assert [(item.start, item.end) for item in kept] == [(0, 4), (6, 12)]
+    assert compose(contexts, kept) == "One. Three."
+    assert compose(contexts, kept, Layout(gap=" … ")) == "One. … Three."

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from grasp_cli.compression.baselines.passages import candidates, units_of
 from grasp_cli.compression.tasks import Passage, Selection, Task
 from grasp_cli.pipe.errors import RecordError
+from grasp_cli.pipe.provenance import local_spans
 from grasp_cli.pipe.records import Record
 from grasp_cli.text.spans import Span
 
@@ -52,12 +53,14 @@ def _selection(task: Task) -> Selection | RecordError:
 def _gold_spans(task: Task, passage: Passage, gold: Sequence[Record]) -> list[Span]:
     """The gold pieces of a passage's document, as offsets into the passage."""
     context = task.record["contexts"][passage.number]
-    document, shift = context.get("doc_id") or context["id"], context.get("start") or 0
+    document = context.get("doc_id") or context["id"]
     own = [(piece.get("start"), piece.get("end")) for piece in gold if piece["id"] == document]
-    return [
-        (0, len(passage.text)) if start is None or end is None else (start - shift, end - shift)
-        for start, end in own
-    ]
+    spans: list[Span] = []
+    for start, end in own:
+        if start is None or end is None:
+            return [(0, len(passage.text))]
+        spans += local_spans(context, start, end)
+    return spans
 
 
 def _touched(passage: Passage, position: int, spans: Sequence[Span]) -> bool:

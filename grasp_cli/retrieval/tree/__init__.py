@@ -1,0 +1,1 @@
+"""Documents as binary trees over chunks of sentences, searched at all levels (SproutRAG)."""
