@@ -59,10 +59,12 @@ def _add_verbs() -> None:
     from grasp_cli.cli.index import index
     from grasp_cli.cli.models import models
     from grasp_cli.cli.retrieve import retrieve
+    from grasp_cli.cli.schema import schema
     from grasp_cli.cli.train import train
+    from grasp_cli.cli.validate import validate
 
     stages = (index, retrieve, compress, answer, evaluate)
-    for verb in (*stages, explain, convert, models, config):
+    for verb in (*stages, explain, convert, models, config, schema, validate):
         app.command()(verb)
     app.add_typer(train)
 
