@@ -160,6 +160,7 @@ class EvaluateDefaults:
     """`grasp evaluate`."""
 
     format: str = "table"
+    quality: str = "f1"  # of sentences and plots
     window: int = 256
     cutoffs: tuple[int, ...] = (5, 20)  # of recall and hit rate
     level: float = 0.95  # of bootstrap intervals

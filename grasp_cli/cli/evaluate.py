@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
 import typer
 
+from grasp_cli.cli.evaluate_options import (
+    Baseline,
+    ByFolder,
+    Datasets,
+    Intervals,
+    QualityMetric,
+    Source,
+    baseline_label,
+    folder_of,
+    sources_of,
+)
 from grasp_cli.cli.options import (
     AllowEmpty,
     Inputs,
@@ -26,8 +36,9 @@ from grasp_cli.cli.options import (
     refuse_empty,
 )
 from grasp_cli.defaults import EVALUATE
-from grasp_cli.evaluation.comparison import Evaluation, gold_of, labels_of
+from grasp_cli.evaluation.comparison import Evaluation
 from grasp_cli.evaluation.gates import check_gates, parse_gate
+from grasp_cli.evaluation.methods import Methods
 from grasp_cli.evaluation.metrics import (
     BY_NAME,
     RANKING_COUNTS,
@@ -35,6 +46,7 @@ from grasp_cli.evaluation.metrics import (
     definitions,
     ranking_metrics,
 )
+from grasp_cli.evaluation.questions import Gold, Questions, file_name
 from grasp_cli.evaluation.retrieved import RankingEvaluation, gold_judgement
 from grasp_cli.formats.qrels import read_qrels
 from grasp_cli.pipe.engine import arrived
@@ -42,17 +54,7 @@ from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import Sink, open_sink
 from grasp_cli.pipe.sources import STDIN, OnBadLine, inputs_or_stdin, read_records
-from grasp_cli.report.tables import FORMATS, Column, Table, for_terminal
-
-
-class Scorer(Protocol):
-    """Scores the records of one file; see `evaluation.comparison.Evaluation`."""
-
-    notes: Counter[str]
-
-    def add(self, record: Record) -> Record: ...
-    def finish(self) -> None: ...
-    def rows(self) -> list[dict[str, Any]]: ...
+from grasp_cli.report.tables import FORMATS, PROGRAMS, Column, Table, for_terminal
 
 
 def _defined(verb: Callable[..., None]) -> Callable[..., None]:
@@ -78,13 +80,13 @@ def evaluate(
         ),
     ] = None,
     gold: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--gold",
             metavar="FILE",
             show_default=False,
             help="The expected questions: they are the denominator, and give the gold that "
-            "records lack.",
+            "records lack (repeatable).",
         ),
     ] = None,
     retrieval: Annotated[
@@ -120,6 +122,11 @@ def evaluate(
             help="A label for the first file, the second …; default: the file's name.",
         ),
     ] = None,
+    datasets: Datasets = None,
+    by_folder: ByFolder = False,
+    baseline: Baseline = None,
+    quality: QualityMetric = EVALUATE.quality,
+    intervals: Intervals = True,
     form: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help=f"One of: {', '.join(FORMATS)}.")
     ] = EVALUATE.format,
@@ -158,75 +165,135 @@ def evaluate(
     measured = (*RANKING_COUNTS, *ranking_metrics(at)) if retrieval else tuple(BY_NAME.values())
     gates = [parse_gate(text, {metric.name: metric for metric in measured}) for text in least or []]
     paths = inputs_or_stdin(inputs, "evaluate")
-    labels = _labels(paths, label or [])
+    sources = sources_of(paths, label or [], datasets or [], by_folder, baseline)
     if output and len(paths) > 1:
         raise UsageError("-o takes the records of one file; evaluate the files one by one for it")
     stream = Stream("evaluate", paths, output, None, allow_empty, on_error, quarantine, quiet)
-    scorer = _ranking_scorer(qrels, gold, at) if retrieval else _answer_scorer(gold)
-    evaluations = []
     with ExitStack() as stack:
         handler = bad_line_handler(stream, stack)
-        others = [*paths, *(path for path in (gold, qrels) if path)]
+        others = [*paths, *(gold or []), *([qrels] if qrels else [])]
         sink = stack.enter_context(open_sink(output, inputs=others)) if output else None
-        for path, name in zip(paths, labels, strict=True):
-            part = replace(stream, inputs=[path])
-            evaluations.append(_evaluate(part, scorer(name), handler, sink))
-    rows = [each.rows() for each in evaluations]
-    _write_table(Table(_columns(measured, retrieval), list(chain(*rows))), form, output)
-    for each, name in zip(evaluations, labels, strict=True):
-        for note, count in each.notes.items():
+
+        def read(source: Source, add: Callable[[Record], Record]) -> None:
+            part = replace(stream, inputs=[source.path])
+            _read(part, add, handler, sink if source.given else None)
+
+        if retrieval:
+            rankings = _rankings(sources, read, qrels, gold or [], at)
+        else:
+            answers = _answers(sources, read, gold or [], by_folder)
+    if retrieval:
+        rows = [each.row() for each in rankings]
+        _write_table(Table(_columns(measured), rows), form, output)
+        notes = {source.label: each.notes for source, each in zip(sources, rankings, strict=True)}
+    else:
+        methods = Methods(answers, baseline_label(sources, baseline))
+        _write_table(_table(methods, measured, intervals, form), form, output)
+        _tell(methods, quality, stream, form, output)
+        given = {source.label for source in sources if source.given}
+        rows = [each.row() for each in answers if each.label in given]
+        notes = {each.label: each.notes for each in answers}
+    for name, counted in notes.items():
+        for note, count in counted.items():
             if count:
                 stream.say(f"{name}: {count} {note}")
-    check_gates(gates, [own for own, *_ in rows])
+    check_gates(gates, rows)
     if stream.bad_lines:
         raise typer.Exit(7)
 
 
-def _columns(metrics: Sequence[Metric], retrieval: bool) -> list[Column]:
+def _columns(metrics: Sequence[Metric], intervals: bool = True) -> list[Column]:
     named = [
-        Column(metric.name, metric.heading, metric.unit, retrieval and metric.unit == "share")
+        Column(metric.name, metric.heading, metric.unit, intervals and metric.unit == "share")
         for metric in metrics
     ]
     return [Column("label", "", "text"), *named]
 
 
-def _answer_scorer(gold: Path | None) -> Callable[[str], Scorer]:
-    expected = gold_of(read_records([gold])) if gold else None
-    return lambda label: Evaluation(label, expected)
+def _table(methods: Methods, metrics: Sequence[Metric], intervals: bool, form: str) -> Table:
+    """A row per dataset and method; programs also get the differences from the baseline."""
+    columns = _columns(metrics, intervals)
+    if any(methods.datasets):
+        columns.insert(0, Column("dataset", "dataset", "text"))
+    if methods.baseline and form in PROGRAMS:
+        names = dict.fromkeys(key for each in methods.differences for key in each.entries())
+        columns += [Column(name, name, "text") for name in ("baseline", *names)]
+    return Table(columns, methods.rows(intervals=intervals))
 
 
-def _ranking_scorer(
-    qrels: Path | None, gold: Path | None, cutoffs: Sequence[int]
-) -> Callable[[str], Scorer]:
+def _tell(methods: Methods, quality: str, stream: Stream, form: str, output: Path | None) -> None:
+    """The sentences of the comparison: below a table for people, else on stderr."""
+    found = methods.sentences(quality) or methods.sentences("evidence_recall")
+    if found:
+        from grasp_cli.evaluation.differences import explained_tests
+
+        text = "\n".join(["", *found, f"({explained_tests(methods.differences)})"])
+        typer.echo(text, err=output == STDIN or form in PROGRAMS)
+    for note in methods.notes():
+        stream.say(note)
+
+
+Read = Callable[[Source, Callable[[Record], Record]], None]
+
+
+def _answers(
+    sources: Sequence[Source], read: Read, gold: Sequence[Path], by_folder: bool
+) -> list[Evaluation]:
+    """One evaluation per label."""
+    known = Gold()
+    for path in gold:
+        dataset = folder_of(path) if by_folder else ""
+        known.add(read_records([path]), dataset, file_name(path))
+    expected, questions = known if gold else None, Questions()
+    found: dict[str, Evaluation] = {}
+    for source in sources:
+        if source.label not in found:
+            found[source.label] = Evaluation(source.label, expected, questions)
+        one = found[source.label]
+        one.expect(source.dataset)
+        read(source, partial(one.add, dataset=source.dataset, file=source.name))
+    for one in found.values():
+        one.finish()
+    return list(found.values())
+
+
+def _rankings(
+    sources: Sequence[Source],
+    read: Read,
+    qrels: Path | None,
+    gold: Sequence[Path],
+    cutoffs: Sequence[int],
+) -> list[RankingEvaluation]:
+    """One evaluation per file."""
     judged = read_qrels([qrels]) if qrels else None
-    expected = (
-        {record["id"]: gold_judgement(record) for record in read_records([gold])} if gold else None
-    )
-    return lambda label: RankingEvaluation(label, qrels=judged, gold=expected, cutoffs=cutoffs)
+    expected = {record["id"]: gold_judgement(record) for record in read_records(gold)}
+    found = []
+    for source in sources:
+        one = RankingEvaluation(
+            source.label, qrels=judged, gold=expected if gold else None, cutoffs=cutoffs
+        )
+        read(source, one.add)
+        one.finish()
+        found.append(one)
+    return found
 
 
-def _labels(paths: list[Path], given: list[str]) -> list[str]:
-    if len(given) > len(paths):
-        raise UsageError(f"--label is given {len(given)} times for {len(paths)} files")
-    return labels_of(paths, given)
-
-
-def _evaluate(stream: Stream, evaluation: Scorer, handler: OnBadLine, sink: Sink | None) -> Scorer:
+def _read(
+    stream: Stream, add: Callable[[Record], Record], handler: OnBadLine, sink: Sink | None
+) -> None:
     read = 0
     records = read_records(stream.inputs, handler)
     if sink is None:
         for record in records:
             read += 1
-            evaluation.add(record)
+            add(record)
     else:  # a record leaves as soon as it is scored
         for window in arrived(records, EVALUATE.window):
             read += len(window)
             for record in window:
-                sink.write(evaluation.add(record))
+                sink.write(add(record))
             sink.flush()
     refuse_empty(read, stream)
-    evaluation.finish()
-    return evaluation
 
 
 def _write_table(table: Table, form: str, output: Path | None) -> None:

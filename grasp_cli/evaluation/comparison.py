@@ -1,82 +1,126 @@
-"""The records of one file against what was expected of them."""
+"""The records of one method against what was expected of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grasp_cli.evaluation.scoring import (
-    GOLD_KEYS,
-    score,
-    score_full,
-    score_missing,
-    with_gold,
-)
-from grasp_cli.evaluation.summary import Summary
+from grasp_cli.evaluation.questions import Gold, Questions, dataset_of
+from grasp_cli.evaluation.scoring import Scored, score, score_full, score_missing, with_gold
+from grasp_cli.evaluation.summary import Key, Summary, merged
+from grasp_cli.pipe.errors import DataError
 from grasp_cli.pipe.records import Record
 
-Gold = Mapping[str, Record]  # question id -> its gold keys
+OVERALL = "overall"
 _NO_GOLD = "records have no gold answers: em, contains, f1 and rouge_l leave them out"
 _NO_ANSWER = "records, all of them, have no answer: they count as 0; grasp answer gives answers"
 _UNEXPECTED = "records are not among the questions of --gold: left out"
 
 
-def gold_of(records: Iterable[Record]) -> dict[str, Record]:
-    """The gold of each expected question, and no more of its record."""
-    return {
-        record["id"]: {key: record[key] for key in GOLD_KEYS if key in record} for record in records
-    }
-
-
 class Evaluation:
-    """Scores records one by one and keeps only their values.
+    """Scores records one by one and keeps only their values, by dataset.
 
-    `gold` holds the expected questions; without it those of the file are expected. Where a record
+    `gold` holds the expected questions; without it those that come are expected. `questions` is
+    shared by what is compared, so that an id means the same question everywhere. Where a record
     has `answer_full`, a second row tells of the answers from the full contexts.
     """
 
-    def __init__(self, label: str, gold: Gold | None = None) -> None:
+    def __init__(
+        self, label: str, gold: Gold | None = None, questions: Questions | None = None
+    ) -> None:
+        self.label = label
         self.notes: Counter[str] = Counter()
+        self.own: dict[str, Summary] = {}
+        self.full: dict[str, Summary] = {}
+        self.compared = False  # whether anything was answered from the full contexts
         self._gold = gold
-        self._waiting = dict.fromkeys(gold or {})  # expected and not seen so far, in order
-        self._summary = Summary(label)
-        self._full = Summary(f"{label} (full)")
-        self._compared = False
+        self._questions = questions or Questions()
+        self._came: set[Key] = set()  # of the expected questions
+        self._counted: set[Key] = set()
+        self._datasets: set[str] = set()  # those of the files, "" for one that names none
+        for key, expected in (gold or {}).items():
+            self._questions.join(key, expected["question"], expected["file"])
 
-    def add(self, record: Record) -> Record:
-        """Score a record; returns it with `scores`, or untouched where it has failed."""
-        expected = self._gold is None or record["id"] in self._gold
-        known = with_gold(record, self._gold.get(record["id"], {})) if self._gold else record
+    def expect(self, dataset: str) -> None:
+        """A file of this dataset comes, even if it is empty: its gold questions count."""
+        self._datasets.add(dataset)
+
+    def add(self, record: Record, dataset: str = "", file: str = "stdin") -> Record:
+        """Score a record; returns it with `scores`, or untouched where it has failed.
+
+        `dataset` is that of the record's file, for records that name none themselves.
+        """
+        found = Key(dataset_of(record, dataset), record["id"])
+        expected = found if self._gold is None else self._gold.find(found.id, found.dataset)
+        known = record
+        if self._gold is not None and expected:
+            known = with_gold(record, self._gold[expected])
+            self._questions.join(expected, record["question"], file)
         scored = score(known)
         if expected:
-            self._waiting.pop(record["id"], None)
-            self._compared |= "answer_full" in record
-            self._summary.add(scored)
-            self._full.add(score_full(known))
+            key = Key(found.dataset or expected.dataset, found.id)
+            self._questions.join(key, record["question"], file)
+            self._refuse_counted(key, file)
+            self.compared |= "answer_full" in record
+            self._count(key, scored, _full(known, scored))
+            self._came.add(expected)
             self.notes[_NO_GOLD] += known.get("answers") is None
         else:
             self.notes[_UNEXPECTED] += 1
         return record if scored.failed else {**record, "scores": scored.scores}
 
     def finish(self) -> None:
-        """Count the expected questions that never came."""
-        for key in self._waiting:
-            missing = score_missing((self._gold or {})[key])
-            self._summary.add(missing)
-            self._full.add(missing)
-        self._waiting.clear()
-        if self._summary.missing == self._summary.n:
-            self.notes[_NO_ANSWER] += self._summary.n
+        """Count the expected questions that never came, of the datasets that files were of."""
+        every = "" in self._datasets or not self._datasets
+        only = next(iter(self.own)) if len(self.own) == 1 else ""
+        for key, gold in (self._gold or {}).items():
+            if key not in self._came and (every or key.dataset in self._datasets | {""}):
+                missing = score_missing(gold)
+                self._count(Key(key.dataset or only, key.id), missing, missing)
+        for dataset in self._datasets or {""}:
+            if not self.own:  # a row all the same
+                self.own[dataset] = Summary(self.label, dataset)
+        summaries = self.own.values()
+        count = sum(summary.n for summary in summaries)
+        if sum(summary.missing for summary in summaries) == count:
+            self.notes[_NO_ANSWER] += count
+
+    def whole(self) -> Summary:
+        """All datasets together."""
+        return merged(self.own.values() or [Summary(self.label)], OVERALL)
 
     def row(self) -> dict[str, Any]:
-        """The row of the file itself."""
-        return self._summary.row()
+        """The row of all datasets together."""
+        return self.whole().row()
 
     def rows(self) -> list[dict[str, Any]]:
         """That row, and the one of the full contexts where there is any."""
-        return [self.row(), *([self._full.row()] if self._compared else [])]
+        return [self.row(), *([merged(self.full.values(), OVERALL).row()] if self.compared else [])]
+
+    def _count(self, key: Key, own: Scored, full: Scored) -> None:
+        for summaries, label, scored in (
+            (self.own, self.label, own),
+            (self.full, f"{self.label} (full)", full),
+        ):
+            if key.dataset not in summaries:
+                summaries[key.dataset] = Summary(label, key.dataset)
+            summaries[key.dataset].add(key, scored)
+
+    def _refuse_counted(self, key: Key, file: str) -> None:
+        """One question cannot count twice under one label."""
+        if key in self._counted:
+            raise DataError(
+                f'{file}: record "{key.id}" came before in another file of the label '
+                f"{self.label}; give them labels, or name their datasets (--dataset, --by-folder)"
+            )
+        self._counted.add(key)
+
+
+def _full(record: Record, own: Scored) -> Scored:
+    """What the answer from the full contexts is worth; 0 where there is none."""
+    return score_full(record) if "answer_full" in record or own.failed else score_missing(record)
 
 
 def labels_of(paths: Sequence[Path], given: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from grasp_cli.defaults import EVALUATE
 
 Floats = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 20  # entries drawn at once: memory does not grow with questions or resamples
+_BLOCK = 1 << 17  # entries drawn at once: memory does not grow with questions or resamples
 
 
 def mean_intervals(
@@ -31,6 +31,19 @@ def mean_intervals(
     means = _resampled_means(matrix, resamples, np.random.default_rng(seed))
     low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2), axis=0)
     return np.stack([low, high], axis=1)
+
+
+def known_intervals(values: npt.ArrayLike) -> Floats:
+    """As `mean_intervals`, each metric over the questions where it has a value (is not NaN).
+
+    A metric with fewer than two values has no interval: NaN.
+    """
+    matrix = np.asarray(values, np.float64)
+    found = np.full((matrix.shape[1], 2), np.nan)
+    for there, columns in _by_presence(np.isfinite(matrix)):
+        if there.sum() > 1:
+            found[columns] = mean_intervals(matrix[there][:, columns])
+    return found
 
 
 def mean_interval(
@@ -65,3 +78,11 @@ def _resampled_means(matrix: Floats, resamples: int, random: np.random.Generator
         weights = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
         means[start : start + rows] = weights @ matrix / count
     return means
+
+
+def _by_presence(there: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.bool_], list[int]]]:
+    """Columns by which questions they know, so that one drawing serves all of a kind."""
+    kinds: dict[bytes, list[int]] = {}
+    for column in range(there.shape[1]):
+        kinds.setdefault(there[:, column].tobytes(), []).append(column)
+    return [(there[:, columns[0]], columns) for columns in kinds.values()]

@@ -3,37 +3,93 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from grasp_cli.defaults import SCORE_DECIMALS
 from grasp_cli.evaluation.metrics import METRICS
 from grasp_cli.evaluation.scoring import Scored
 
+_NAN = float("nan")
+
+
+class Key(NamedTuple):
+    """What a question is found by. `dataset` is "" where nobody names one."""
+
+    dataset: str
+    id: str
+
 
 class Summary:
-    """Collects what was scored under one label."""
+    """What was scored under one label: for each metric a value per question, NaN where none is."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, dataset: str = "") -> None:
         self.label = label
-        self.n = 0
+        self.dataset = dataset
         self.failed = 0
         self.missing = 0
+        self.keys: list[Key] = []
         self.values = {metric.name: array("d") for metric in METRICS}
 
-    def add(self, scored: Scored) -> None:
+    @property
+    def n(self) -> int:
+        """How many questions."""
+        return len(self.keys)
+
+    def add(self, key: Key, scored: Scored) -> None:
         """Count one expected question."""
-        self.n += 1
+        self.keys.append(key)
         self.failed += scored.failed
         self.missing += scored.missing
-        for name, value in scored.values.items():
-            self.values[name].append(value)
+        found = scored.values
+        for name, column in self.values.items():
+            column.append(found.get(name, _NAN))
+
+    def extend(self, other: Summary) -> None:
+        """Count the questions of another summary, too."""
+        self.keys += other.keys
+        self.failed += other.failed
+        self.missing += other.missing
+        for name, column in self.values.items():
+            column.extend(other.values[name])
 
     def mean(self, name: str) -> float | None:
         """The mean over the questions that have a value; None where none has."""
-        values = self.values[name]
-        return round(sum(values) / len(values), SCORE_DECIMALS) if values else None
+        known = [value for value in self.values[name] if value == value]
+        return round(sum(known) / len(known), SCORE_DECIMALS) if known else None
 
-    def row(self) -> dict[str, Any]:
-        """Label, counts and the mean of every metric."""
+    def row(self, intervals: bool = False) -> dict[str, Any]:
+        """Label, counts and the mean of every metric.
+
+        With `intervals`, the ends of a bootstrap interval of each share under `name_low` and
+        `name_high`, None where fewer than two questions have a value.
+        """
         counts = {"n": self.n, "failed": self.failed, "missing": self.missing}
-        return {"label": self.label, **counts, **{name: self.mean(name) for name in self.values}}
+        means = {name: self.mean(name) for name in self.values}
+        row = {"label": self.label, **counts, **means}
+        return row | self._intervals() if intervals else row
+
+    def _intervals(self) -> dict[str, float | None]:
+        import numpy as np
+
+        from grasp_cli.evaluation.statistics import known_intervals
+
+        names = [metric.name for metric in METRICS if metric.unit == "share"]
+        columns = [np.frombuffer(self.values[name], np.float64) for name in names]
+        found = (
+            known_intervals(np.stack(columns, axis=1)) if self.n else [(_NAN, _NAN)] * len(names)
+        )
+        return {
+            f"{name}_{end}": None if value != value else round(float(value), SCORE_DECIMALS)
+            for name, ends in zip(names, found, strict=True)
+            for end, value in zip(("low", "high"), ends, strict=True)
+        }
+
+
+def merged(summaries: Iterable[Summary], dataset: str) -> Summary:
+    """One summary of all questions of several (at least one), under the label of the first."""
+    first, *others = summaries
+    whole = Summary(first.label, dataset)
+    for part in (first, *others):
+        whole.extend(part)
+    return whole

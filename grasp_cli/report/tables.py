@@ -155,6 +155,7 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "tsv": tab_separated,
     "md": markdown,
 }
+PROGRAMS = ("json", "jsonl", "csv", "tsv")  # formats with every column, shares from 0 to 1
 
 
 def _heading(column: Column) -> str:
@@ -165,7 +166,8 @@ def _heading(column: Column) -> str:
 def _entry(row: dict[str, Any], column: Column) -> str:
     """The cell of a row, with its interval in brackets where there is one."""
     value, *ends = (cell(row.get(key), column.unit) for key in column.keys)
-    return f"{value} [{', '.join(ends)}]" if ends and value != _BLANK else value
+    known = _BLANK not in (value, *ends)
+    return f"{value} [{', '.join(ends)}]" if ends and known else value
 
 
 def _keys(table: Table) -> list[str]:

@@ -78,8 +78,8 @@ def test_files_side_by_side_in_every_format(grasp: Run, tmp_path: Path) -> None:
     [first, _] = csv.DictReader(io.StringIO(grasp(*files, "--format", "csv").stdout))
     assert (first["label"], first["em"], first["removed"]) == ("none", "0.2", "")
     assert "none\t5\t1\t1\t0.2" in grasp(*files, "--format", "tsv").stdout
-    assert "| none | 5 | 1 | 1 | 20.0 |" in grasp(*files, "--format", "md").stdout
-    table = grasp(*files, "--label", "plain", COLUMNS="40").stdout
+    assert "| none | 5 | 1 | 1 | 20.0 [0.0, 60.0] |" in grasp(*files, "--format", "md").stdout
+    table = grasp(*files, "--label", "plain", "--no-intervals", COLUMNS="40").stdout
     assert table.splitlines()[0].split()[:3] == ["n", "failed", "missing"]
     assert "plain  5       1        1  20.0        40.0  33.3   33.3" in table
     assert re.search(r"^grasp +3 +0 +0 +33\.3 ", table, re.MULTILINE)

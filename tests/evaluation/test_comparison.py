@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from grasp_cli.evaluation.comparison import Evaluation, gold_of, labels_of
+from grasp_cli.evaluation.comparison import Evaluation, labels_of
+from grasp_cli.evaluation.questions import Gold, Questions
+from grasp_cli.pipe.errors import DataError
 
 ERROR = {"stage": "answer", "type": "TooSlow", "message": "late", "retryable": True}
 
@@ -39,7 +41,7 @@ def test_failures_and_missing_answers_count_as_nothing() -> None:
 
 
 def test_gold_gives_the_denominator_and_what_records_lack() -> None:
-    gold = gold_of([{**record(str(n)), "evidence_gold": [{"id": "d"}]} for n in range(4)])
+    gold = Gold([{**record(str(n)), "evidence_gold": [{"id": "d"}]} for n in range(4)])
     bare = {"id": "0", "question": "?", "answer": "Ann Lee", "contexts": [{"id": "d", "text": "x"}]}
     own = {**bare, "id": "1", "answers": ["Bob"]}
     evaluation = evaluated([bare, own, record("9", "Ann Lee")], gold)
@@ -90,6 +92,52 @@ def test_costs() -> None:
     assert evaluated([record("1", "x", contexts=[])]).row()["removed"] is None
     empty = {"tokens_in": 0, "tokens_out": 0}
     assert evaluated([record("1", "x", compression=empty)]).row()["removed"] is None
+
+
+def test_a_question_that_is_another_one_elsewhere_is_an_error() -> None:
+    questions = Questions()
+    Evaluation("a", None, questions).add(record("1", "x"), file="none.jsonl")
+    other = Evaluation("b", None, questions)
+    other.add({**record("1", "x"), "question": " ? "}, file="same.jsonl")
+    with pytest.raises(DataError, match=r'"1": its question is "\?" in none.* "Who\?" in grasp'):
+        other.add({**record("1", "x"), "question": "Who?"}, file="grasp.jsonl")
+    gold = Gold()
+    gold.add([record("1")], file="gold.jsonl")
+    with pytest.raises(DataError, match=r"gold\.jsonl but .* in grasp\.jsonl"):
+        Evaluation("c", gold).add({**record("1"), "question": "Who?"}, file="grasp.jsonl")
+
+
+def test_datasets_are_those_of_the_records_else_of_the_file_else_of_the_gold() -> None:
+    gold = Gold([record("1"), record("2", dataset="b"), record("3", dataset="b")])
+    gold.add([record("1")], dataset="a")
+    evaluation = Evaluation("x", gold)
+    for given in (record("1", "x", dataset="a"), record("2", "Ann Lee")):
+        evaluation.add(given)
+    evaluation.add({**record("9", "x"), "dataset": "c"}, dataset="b")  # not expected
+    evaluation.finish()
+    counts = {name: (part.n, part.missing) for name, part in evaluation.own.items()}
+    assert counts == {"a": (1, 0), "b": (2, 1), "": (1, 1)}
+    assert evaluation.own["b"].mean("em") == 0.5
+    assert evaluation.row()["n"] == 4
+
+
+def test_gold_of_a_dataset_without_a_file_is_not_expected() -> None:
+    gold = Gold([record("1")], dataset="a")
+    gold.add([record("1"), record("2")], dataset="b")
+    evaluation = Evaluation("x", gold)
+    evaluation.expect("b")
+    evaluation.add(record("2", "Ann Lee"), dataset="b")
+    evaluation.finish()
+    assert evaluation.row()["n"] == 2
+    assert list(evaluation.own) == ["b"]
+
+
+def test_one_question_counts_once_under_a_label() -> None:
+    evaluation = Evaluation("x")
+    evaluation.add(record("1", "x"), file="a.jsonl")
+    evaluation.add(record("1", "x"), dataset="other")
+    with pytest.raises(DataError, match=r'b\.jsonl: record "1" came before'):
+        evaluation.add(record("1", "x"), file="b.jsonl")
 
 
 def test_full_contexts_have_a_row_of_their_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import bootstrap
 
 from grasp_cli.evaluation import statistics
-from grasp_cli.evaluation.statistics import mean_interval, mean_intervals
+from grasp_cli.evaluation.statistics import known_intervals, mean_interval, mean_intervals
 
 
 def sample(count: int, seed: int = 3) -> Any:
@@ -62,3 +62,14 @@ def test_equal_values_have_no_width_and_none_are_refused() -> None:
     assert mean_interval([0.25] * 9) == (0.25, 0.25)
     with pytest.raises(ValueError, match="n > 0"):
         mean_interval([])
+
+
+def test_metrics_are_resampled_over_the_questions_that_have_a_value() -> None:
+    values = sample(30)
+    values[[3, 7], 1] = np.nan
+    values[1:, 2] = np.nan
+    found = known_intervals(values)
+    np.testing.assert_array_equal(found[:1], mean_intervals(values[:, :1]))
+    np.testing.assert_array_equal(found[1:2], mean_intervals(np.delete(values[:, 1:2], [3, 7], 0)))
+    assert np.isnan(found[2]).all()
+    assert np.isnan(known_intervals(np.empty((0, 2)))).all()
