@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +29,7 @@ from grasp_cli.cli.options import (
 )
 from grasp_cli.defaults import ANSWER
 from grasp_cli.models.profiles import model_for
+from grasp_cli.pipe.engine import EachStage, Stage
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.sources import STDIN, inputs_or_stdin
 
@@ -49,6 +51,10 @@ class PromptStyle(str, Enum):
 
 _READER_OF_PROFILE = {Profile.embedded: ReaderName.transformers, Profile.paper: ReaderName.ollama}
 _PROFILE_OF_READER = {ReaderName.transformers: "embedded", ReaderName.ollama: "paper"}
+_LONGEST = {
+    PromptStyle.strict: ANSWER.max_new_tokens,
+    PromptStyle.natural: ANSWER.natural_max_new_tokens,
+}
 _STYLE = PromptStyle(ANSWER.prompt)
 
 
@@ -163,11 +169,6 @@ def answer(
 
     grasp answer --reader ollama --reader-model qwen2.5:3b compressed.jsonl
     """
-    from grasp_cli.readers.cache import AnswerCache, CachedReader
-    from grasp_cli.readers.reader import Reader, ReaderSettings, make_reader
-    from grasp_cli.readers.retrying import RetryingReader
-    from grasp_cli.readers.stage import AnswerAtOnce, Answering, AnswerInOrder
-
     stream = Stream(
         verb="answer",
         inputs=inputs_or_stdin(files, "answer"),
@@ -178,16 +179,18 @@ def answer(
         quarantine=quarantine,
         quiet=quiet,
     )
-    name = reader or _READER_OF_PROFILE[profile]
-    longest = {
-        PromptStyle.strict: ANSWER.max_new_tokens,
-        PromptStyle.natural: ANSWER.natural_max_new_tokens,
-    }
-    settings = ReaderSettings(
-        model=reader_model or _default_model(name),
+    stage = stage_of(
+        reader and reader.value,
+        reader_model,
+        prompt.value,
+        compare,
+        stream.say,
+        profile=profile.value,
         url=url,
-        max_new_tokens=max_new_tokens or longest[prompt],
+        max_new_tokens=max_new_tokens,
         concurrency=concurrency,
+        cache=cache,
+        stop=output is not None and output != STDIN,
         connect_timeout=connect_timeout,
         read_timeout=read_timeout,
         retries=retries,
@@ -196,18 +199,47 @@ def answer(
         dtype=dtype.value,
         threads=fair_threads(threads),
     )
-    asked: Reader = make_reader(name.value, settings)
+    run(stage, stream)
+
+
+def stage_of(
+    reader: str | None,
+    model: str | None,
+    prompt: str,
+    compare: bool,
+    say: Callable[[str], None],
+    *,
+    profile: str,
+    max_new_tokens: int | None,
+    concurrency: int,
+    cache: Path | str | None = None,
+    stop: bool = False,
+    **settings: Any,
+) -> Stage | EachStage:
+    """The stage of a reader; what is None is the default, `settings` as in `ReaderSettings`.
+
+    `stop`: the run ends once the server is gone.
+    """
+    from grasp_cli.readers.cache import AnswerCache, CachedReader
+    from grasp_cli.readers.reader import Reader, ReaderSettings, make_reader
+    from grasp_cli.readers.retrying import RetryingReader
+    from grasp_cli.readers.stage import AnswerAtOnce, Answering, AnswerInOrder
+
+    name = ReaderName(reader) if reader else _READER_OF_PROFILE[Profile(profile)]
+    asked = ReaderSettings(
+        model=model or _default_model(name),
+        max_new_tokens=max_new_tokens or _LONGEST[PromptStyle(prompt)],
+        concurrency=concurrency,
+        **settings,
+    )
+    made: Reader = make_reader(name.value, asked)
     local = name is ReaderName.transformers
     if not local:
-        asked = RetryingReader(asked, settings, stream.say)
+        made = RetryingReader(made, asked, say)
     if cache:
-        asked = CachedReader(asked, AnswerCache(cache, stream.say))
-    answering = Answering(asked, prompt.value, compare, stream.say)
-    if local:
-        run(AnswerInOrder(answering), stream)
-    else:
-        to_file = output is not None and output != STDIN
-        run(AnswerAtOnce(answering, concurrency, stop=to_file), stream)
+        made = CachedReader(made, AnswerCache(Path(cache), say))
+    answering = Answering(made, prompt, compare, say)
+    return AnswerInOrder(answering) if local else AnswerAtOnce(answering, concurrency, stop=stop)
 
 
 def _default_model(reader: ReaderName) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from grasp_cli.cli import compress_options as given
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
@@ -22,7 +20,6 @@ from grasp_cli.cli.options import (
     run,
 )
 from grasp_cli.defaults import CAUSAL, COMPRESS, TEXT, CausalDefaults, compress_settings
-from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.sources import inputs_or_stdin
 
 _METHOD = given.MethodName(COMPRESS.method)
@@ -95,22 +92,8 @@ def compress(
 
     grasp compress --method lead retrieved.jsonl -o lead.jsonl
     """
-    from grasp_cli.compression.methods import (
-        CLASSIFIERS,
-        COMPRESSORS,
-        Encoders,
-        Models,
-        build,
-        needed,
-        number_format,
-        settled,
-    )
-    from grasp_cli.compression.stage import Compress, Setting
-    from grasp_cli.models.causal import tokenizer_directory
-    from grasp_cli.models.evidence_weights import encoder_of, is_evidence
-    from grasp_cli.models.locate import find, find_all
-    from grasp_cli.models.profiles import model_for
-    from grasp_cli.text.tokens import TokenCounter
+    from grasp_cli.compression.setup import Asked
+    from grasp_cli.compression.setup import compressor as stage_of
 
     options = compress_settings(
         method.value,
@@ -141,9 +124,6 @@ def compress(
         explain=explain,
         window=window,
     )
-    most = max_tokens or COMPRESS.adaptive_max_tokens
-    if options.budget == "adaptive" and min_tokens > most:
-        raise UsageError(f"--min-tokens {min_tokens} is more than --max-tokens {most}")
     stream = Stream(
         "compress",
         inputs_or_stdin(files, "compress"),
@@ -154,42 +134,22 @@ def compress(
         quarantine,
         quiet,
     )
-    of_profile = model_for(profile.value, "classifier")
-    trained = classifier if classifier and is_evidence(find(classifier)) else None  # all from it
-    models = Models(
-        coarse=coarse_model or trained or model_for(profile.value, "coarse"),
-        embedder=embedder or trained or model_for(profile.value, "embedder"),
-        classifier=classifier or CLASSIFIERS.get(method.value) or of_profile,
-        compressor=compressor or COMPRESSORS.get(method.value, ""),
-        dtype=_number_format(method, dtype),
-        threads=fair_threads(threads),
-        causal_dtype=dtype.value,
+    asked = Asked(
+        profile=profile.value,
+        preset=preset.value,
+        fine_threshold=fine_threshold,
+        similarity_threshold=similarity_threshold,
+        coarse_model=coarse_model,
+        embedder=embedder,
+        classifier=classifier,
+        compressor=compressor,
+        tokenizer=tokenizer,
+        splitter=splitter.value,
+        dtype=dtype.value,
         causal=CausalDefaults(
             device, quantize.value, context_scope.value, max_input_tokens, verify_prefix
         ),
+        threads=fair_threads(threads),
         quiet=quiet,
     )
-    counted_by = tokenizer or classifier or of_profile
-    find_all([*needed(options, models), counted_by])
-    options = settled(options, models, preset.value, fine_threshold, similarity_threshold)
-    counter = encoder_of(counted_by)
-    encoders = Encoders(models)
-    stage = Compress(
-        build(options, models, encoders),
-        encoders.get(models.embedder) if options.redundancy else None,
-        TokenCounter(tokenizer_directory(find(counter)), Path(counter).name),
-        options,
-        Setting(profile.value, number_format(options, models), splitter.value),
-    )
-    run(stage, stream)
-
-
-def _number_format(method: given.MethodName, asked: given.Dtype) -> str:
-    """The dtype's name; methods without a model do not import torch to learn it."""
-    from grasp_cli.compression.methods import WITHOUT_MODELS
-
-    if method.value in WITHOUT_MODELS:
-        return given.Dtype.float32.value
-    from grasp_cli.models.dtype import choose_dtype
-
-    return str(choose_dtype(asked.value, "cpu")).removeprefix("torch.")
+    run(stage_of(options, asked), stream)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from grasp_cli.retrieval.store import Index, Manifest
     from grasp_cli.retrieval.writer import Built
 
-_BM25_OF = {Profile.embedded: given.Bm25.lucene, Profile.paper: given.Bm25.okapi}
+BM25_OF = {Profile.embedded: given.Bm25.lucene, Profile.paper: given.Bm25.okapi}
 _STOP_WORDS = given.StopWords(INDEX.stop_words)
 _STEM = given.Stem(INDEX.stem)
 _DTYPE = Dtype(INDEX.dtype)
@@ -98,7 +98,7 @@ def index(
         _look(directory, inputs, verify=verify, stats=stats, quiet=quiet)
         return
     choices = {
-        "bm25": (bm25 or _BM25_OF[profile]).value,
+        "bm25": (bm25 or BM25_OF[profile]).value,
         "stop_words": stop_words.value,
         "stem": stem.value,
         "dtype": dtype.value,
@@ -116,7 +116,7 @@ def index(
     plan = (
         _change(context, directory, choices, dense_model, cores)
         if changes
-        else _new(directory, choices, dense_model, cores)
+        else new_plan(directory, choices, dense_model, cores)
     )
     if files:
         _ = plan.encoder.found  # a missing model is said before anything is read
@@ -143,7 +143,7 @@ class Plan:
     base: Index | None = None
 
 
-def _new(directory: Path, choices: dict[str, Any], dense_model: str | None, cores: int) -> Plan:
+def new_plan(directory: Path, choices: dict[str, Any], dense_model: str | None, cores: int) -> Plan:
     """A new index in place of whatever index is there."""
     from grasp_cli.models.dtype import choose_dtype
     from grasp_cli.models.locate import find

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -131,36 +133,62 @@ def retrieve(
 
     grasp retrieve questions.jsonl --rerank cross-encoder/ms-marco-MiniLM-L-6-v2
     """
-    from grasp_cli.retrieval.model import encoder_of
-    from grasp_cli.retrieval.retriever import Retriever
-    from grasp_cli.retrieval.store import Index
-
     if question is not None and inputs:
         raise UsageError("-q gives the question, so no FILE is read: leave one of them out")
     files = inputs_or_stdin(inputs, "retrieve") if question is None else []
     stream = Stream("retrieve", files, output, expect, allow_empty, on_error, quarantine, quiet)
-    cores = fair_threads(threads)
-    index = Index(directory, cores)
-    _refuse_profile(profile, index.manifest.profile, directory)
-    cross_encoder = _cross_encoder(rerank, cores, stream) if rerank else None
-    stage: Stage = Retriever(
-        index,
-        lambda: encoder_of(index, dense_model, cores),
-        mode=mode.value,
-        top_k=max(top_k, rerank_depth) if cross_encoder else top_k,
+    stage = stage_of(
+        directory,
+        fair_threads(threads),
+        stream.say,
+        top_k=top_k,
         rrf_k=rrf_k,
         depth=depth,
         fusion=fusion.value,
         fusion_weight=fusion_weight,
+        mode=mode.value,
+        rerank=rerank,
+        rerank_depth=rerank_depth,
+        dense_model=dense_model,
+        profile=profile and profile.value,
     )
-    if cross_encoder:
-        from grasp_cli.retrieval.rerank import Reranker
-
-        stage = Reranker(stage, cross_encoder, top_k, titles=index.manifest.index_title)
     run(stage, stream, [{"id": "q1", "question": question}] if question is not None else None)
 
 
-def _cross_encoder(name: str, threads: int, stream: Stream) -> CrossEncoder:
+def stage_of(
+    directory: Path,
+    cores: int,
+    say: Callable[[str], None],
+    *,
+    top_k: int,
+    rerank: str | None,
+    rerank_depth: int,
+    dense_model: str | None,
+    profile: str | None,
+    **search: Any,
+) -> Stage:
+    """The stage that searches the index at `directory`; `search` as in `Retriever`."""
+    from grasp_cli.retrieval.model import encoder_of
+    from grasp_cli.retrieval.retriever import Retriever
+    from grasp_cli.retrieval.store import Index
+
+    index = Index(directory, cores)
+    _refuse_profile(profile, index.manifest.profile, directory)
+    cross_encoder = _cross_encoder(rerank, cores, say) if rerank else None
+    stage = Retriever(
+        index,
+        lambda: encoder_of(index, dense_model, cores),
+        top_k=max(top_k, rerank_depth) if cross_encoder else top_k,
+        **search,
+    )
+    if cross_encoder is None:
+        return stage
+    from grasp_cli.retrieval.rerank import Reranker
+
+    return Reranker(stage, cross_encoder, top_k, titles=index.manifest.index_title)
+
+
+def _cross_encoder(name: str, threads: int, say: Callable[[str], None]) -> CrossEncoder:
     """The model of --rerank, found but not loaded; it computes in float32, wherever it runs."""
     from grasp_cli.models.cross_encoder import CrossEncoder
     from grasp_cli.models.locate import find
@@ -168,13 +196,13 @@ def _cross_encoder(name: str, threads: int, stream: Stream) -> CrossEncoder:
 
     path = find(name)
     placement = place(dtype="float32")
-    stream.say(f"{path.name} on {placement}")
+    say(f"{path.name} on {placement}")
     return CrossEncoder(path, threads=threads, dtype=placement.dtype, device=placement.device)
 
 
-def _refuse_profile(asked: Profile | None, made: str, directory: object) -> None:
-    if asked is not None and asked.value != made:
+def _refuse_profile(asked: str | None, made: str, directory: object) -> None:
+    if asked is not None and asked != made:
         raise ProcessingError(
-            f"{directory}: an index of profile {made}, not {asked.value}; make it again: "
-            f"grasp index DOCUMENTS.jsonl -x {directory} --profile {asked.value}"
+            f"{directory}: an index of profile {made}, not {asked}; make it again: "
+            f"grasp index DOCUMENTS.jsonl -x {directory} --profile {asked}"
         )

@@ -89,6 +89,13 @@ class Encoders:
             )
         return self._loaded[path]
 
+    def forget(self) -> None:
+        """Compute again what was computed so far."""
+        for encoder in self._loaded.values():
+            encoder.forget()
+        for evidence in self._evidence.values():
+            evidence.forget()
+
 
 def build(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:
     """The method that the options name."""

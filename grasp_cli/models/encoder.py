@@ -125,6 +125,10 @@ class Encoder(LocalModel):
             return np.zeros((0, self.dimension), np.float32)
         return np.stack([found[text] for text in texts])
 
+    def forget(self) -> None:
+        """Compute again what was embedded so far."""
+        self._known = {}
+
     def _vectors(self, texts: list[str]) -> Floats:
         windows, owners = self._windows(texts)
         pooled = len(self.pooling.modes) * int(self._model.config.hidden_size)
