@@ -184,6 +184,15 @@ class DoctorDefaults:
 
 
 @dataclass(frozen=True)
+class ExperimentDefaults:
+    """`grasp experiment`; the published setting."""
+
+    retrieve: int = 30  # passages that are retrieved for a question
+    top_k: int = 5  # of these, how many are compressed
+    output: str = "{stem}_results"  # of the file that states the experiment
+
+
+@dataclass(frozen=True)
 class TrainEvidenceDefaults:
     """`grasp train evidence`."""
 
@@ -219,6 +228,7 @@ ANSWER = AnswerDefaults()
 EVALUATE = EvaluateDefaults()
 VALIDATE = ValidateDefaults()
 DOCTOR = DoctorDefaults()
+EXPERIMENT = ExperimentDefaults()
 TRAIN_EVIDENCE = TrainEvidenceDefaults()
 
 PROFILE = "embedded"

@@ -55,6 +55,7 @@ def _add_verbs() -> None:
     from grasp_cli.cli.config import config
     from grasp_cli.cli.convert import convert
     from grasp_cli.cli.evaluate import evaluate
+    from grasp_cli.cli.experiment import experiment
     from grasp_cli.cli.explain import explain
     from grasp_cli.cli.index import index
     from grasp_cli.cli.models import models
@@ -64,7 +65,7 @@ def _add_verbs() -> None:
     from grasp_cli.cli.validate import validate
 
     stages = (index, retrieve, compress, answer, evaluate)
-    for verb in (*stages, explain, convert, models, config, schema, validate):
+    for verb in (*stages, experiment, explain, convert, models, config, schema, validate):
         app.command()(verb)
     app.add_typer(train)
 

@@ -1,0 +1,77 @@
+"""The records of one cell: compressed by its method, then answered by the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grasp_cli.experiment.journal import Journal
+from grasp_cli.pipe.engine import EachStage, Stage, Tally, run_each, settle
+from grasp_cli.pipe.errors import MissingError
+from grasp_cli.pipe.records import Record
+
+_MISSING = 3  # exit code of a record whose server or model is not there
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a cell: questions computed now, known before, and failed of all."""
+
+    computed: int
+    known: int
+    failed: int
+
+
+def run_cell(
+    records: Sequence[Record], journal: Journal, compress: Stage, answer: Stage | EachStage | None
+) -> Done:
+    """Compute what the journal lacks and finish it.
+
+    Compression and answering take turns, a window at a time, so that neither slows the other and
+    the seconds of each are its own. Raises `MissingError` where the reader's server is not there.
+    """
+    known = journal.known()
+    todo = [record for record in records if record["id"] not in known]
+    if todo or not journal.is_whole:
+        with journal.writing() as writer:
+            for start in range(0, len(todo), compress.window):
+                window = todo[start : start + compress.window]
+                for record in _answered(_processed(compress, window), answer):
+                    writer.add(record)
+                    known[record["id"]] = record
+        journal.finish(known[record["id"]] for record in records)
+    failed = sum("error" in known[record["id"]] for record in records)
+    return Done(len(todo), len(records) - len(todo), failed)
+
+
+def _answered(records: list[Record], stage: Stage | EachStage | None) -> Iterator[Record]:
+    if stage is None:
+        yield from records
+    elif isinstance(stage, Stage):
+        for record in records:
+            yield from _processed(stage, [record])
+    else:
+        tally = Tally()
+        for batch in run_each(stage, records, tally):
+            for record in batch:
+                _refuse_missing(record, stage.name, tally)
+                yield record
+
+
+def _processed(stage: Stage, records: list[Record]) -> list[Record]:
+    """Records after a stage; those with an earlier error pass."""
+    tally = Tally()
+    outcomes = iter(stage.process([record for record in records if "error" not in record]))
+    found = [
+        record if "error" in record else settle(record, next(outcomes), stage.name, tally)
+        for record in records
+    ]
+    for record in found:
+        _refuse_missing(record, stage.name, tally)
+    return found
+
+
+def _refuse_missing(record: Record, stage: str, tally: Tally) -> None:
+    """End the cell where what every question needs is not there."""
+    if tally.failures[_MISSING] and record.get("error", {}).get("stage") == stage:
+        raise MissingError(record["error"]["message"])
