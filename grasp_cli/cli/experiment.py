@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -99,7 +99,12 @@ def read(config: Path, limit: int | None = None) -> Experiment:
     from grasp_cli.cli.verb_options import checked
     from grasp_cli.experiment.config import read_config
 
-    verbs = {"index": index, "retrieve": retrieve, "compress": compress, "answer": answer}
+    verbs: dict[str, Callable[..., None]] = {
+        "index": index,
+        "retrieve": retrieve,
+        "compress": compress,
+        "answer": answer,
+    }
 
     def check(verb: str, options: Any, where: str) -> dict[str, Any]:
         return checked(verbs[verb], options, where)

@@ -105,8 +105,8 @@ def read_config(path: Path, check: Check, limit: int | None = None) -> Experimen
         _method(values, f"{path}: methods[{number}]", profile, check)
         for number, values in enumerate(_list(top, "methods"), start=1)
     ]
-    for what, named in (("datasets", datasets), ("methods", methods)):
-        _refuse_equal([one.name for one in named], f"{path}: {what}")  # type: ignore[attr-defined]
+    _refuse_equal([dataset.name for dataset in datasets], f"{path}: datasets")
+    _refuse_equal([method.name for method in methods], f"{path}: methods")
     return Experiment(
         path,
         datasets,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,13 +16,13 @@ _KINDS = {str: "a string", int: "a whole number", bool: "true or false", dict: "
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; `UsageError` where it cannot be read or is none."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib  # type: ignore[import-not-found,unused-ignore,no-redef]
-
+    else:
+        import tomli as tomllib
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tables
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened: {error.strerror}") from None
     except UnicodeDecodeError as error:
