@@ -24,9 +24,7 @@ def parsed(tmp_path: Path, text: str, **more: Any) -> Any:
 
 
 def test_options_reach_the_methods_as_on_the_command_line(tmp_path: Path) -> None:
-    options = (
-        'preset = "tight", fine_threshold = 0.7, coarse = false, gap = " … ", max-tokens = 100'
-    )
+    options = 'preset = "tight", fine_threshold = 0.7, coarse = false, gap = " … ", max-tokens = 9'
     tight = f'{{name = "tight", method = "grasp", options = {{{options}}}}}'
     text = f'methods = ["none", {tight}]\n{DATASET}'
     plain, named = parsed(tmp_path, text).methods
