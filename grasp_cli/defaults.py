@@ -10,6 +10,21 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class InputDefaults:
+    """What every verb that reads takes."""
+
+    max_line_mb: int = 64
+
+
+@dataclass(frozen=True)
+class ProgressDefaults:
+    """How a run tells how far it is."""
+
+    seconds: float = 30.0  # between two plain lines
+    redraw: float = 0.2  # seconds between two drawings of a bar
+
+
+@dataclass(frozen=True)
 class TextDefaults:
     """Sentences."""
 
@@ -218,6 +233,8 @@ class TrainEvidenceDefaults:
     dtype: str = "auto"
 
 
+INPUT = InputDefaults()
+PROGRESS = ProgressDefaults()
 TEXT = TextDefaults()
 INDEX = IndexDefaults()
 RETRIEVE = RetrieveDefaults()

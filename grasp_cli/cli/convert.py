@@ -30,6 +30,7 @@ from grasp_cli.formats.base import documents_of
 from grasp_cli.formats.columns import parse_columns
 from grasp_cli.formats.selection import select
 from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.progress import aside, watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import open_sink
 from grasp_cli.pipe.sources import inputs_or_stdin, read_records
@@ -121,9 +122,10 @@ def convert(
         notes, written = _write_run(choose(read_records(paths)), stream, tag)
     else:
         notes, chosen = _converted(name, paths, given, choose, documents)
-        with open_sink(output, expect=expect, inputs=paths) as sink:
-            for record in chosen:
-                sink.write(record)
+        with watching() as progress, open_sink(output, expect=expect, inputs=paths) as sink:
+            for record in progress.reading(chosen, as_done=True):
+                with aside(output is None):
+                    sink.write(record)
             refuse_empty(sink.count, stream)
         are_documents = documents or name in DOCUMENT_FORMATS
         written = f"{sink.count} {'documents' if are_documents else 'records'}"
@@ -152,8 +154,11 @@ def _write_run(records: Iterator[Record], stream: Stream, tag: str) -> tuple[Cou
     if not tag or tag.split() != [tag]:
         raise UsageError(f'--tag "{tag}": a name without spaces is needed')
     run, read = TrecRun(tag), 0
-    with open_sink(stream.output, expect=stream.expect, inputs=stream.inputs) as sink:
-        for record in records:
+    with (
+        watching() as progress,
+        open_sink(stream.output, expect=stream.expect, inputs=stream.inputs) as sink,
+    ):
+        for record in progress.reading(records, as_done=True):
             read += 1
             for line in run.lines([record]):
                 sink.write_line(line.encode())

@@ -32,7 +32,6 @@ from grasp_cli.cli.options import (
     Quiet,
     Stream,
     bad_line_handler,
-    is_terminal,
     refuse_empty,
 )
 from grasp_cli.defaults import EVALUATE
@@ -51,6 +50,8 @@ from grasp_cli.evaluation.retrieved import RankingEvaluation, gold_judgement
 from grasp_cli.formats.qrels import read_qrels
 from grasp_cli.pipe.engine import arrived
 from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.log import is_terminal
+from grasp_cli.pipe.progress import Progress, aside, watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import Sink, open_sink
 from grasp_cli.pipe.sources import STDIN, OnBadLine, inputs_or_stdin, read_records
@@ -173,10 +174,11 @@ def evaluate(
         handler = bad_line_handler(stream, stack)
         others = [*paths, *(gold or []), *([qrels] if qrels else [])]
         sink = stack.enter_context(open_sink(output, inputs=others)) if output else None
+        progress = stack.enter_context(watching(paths))
 
         def read(source: Source, add: Callable[[Record], Record]) -> None:
             part = replace(stream, inputs=[source.path])
-            _read(part, add, handler, sink if source.given else None)
+            _read(part, add, handler, sink if source.given else None, progress)
 
         if retrieval:
             rankings = _rankings(sources, read, qrels, gold or [], at)
@@ -279,20 +281,26 @@ def _rankings(
 
 
 def _read(
-    stream: Stream, add: Callable[[Record], Record], handler: OnBadLine, sink: Sink | None
+    stream: Stream,
+    add: Callable[[Record], Record],
+    handler: OnBadLine,
+    sink: Sink | None,
+    progress: Progress,
 ) -> None:
     read = 0
-    records = read_records(stream.inputs, handler)
+    records = read_records(stream.inputs, handler, progress.took)
     if sink is None:
-        for record in records:
+        for record in progress.reading(records, as_done=True):
             read += 1
             add(record)
     else:  # a record leaves as soon as it is scored
-        for window in arrived(records, EVALUATE.window):
+        for window in arrived(progress.reading(records), EVALUATE.window):
             read += len(window)
-            for record in window:
-                sink.write(add(record))
-            sink.flush()
+            with aside(stream.output == STDIN):
+                for record in window:
+                    sink.write(add(record))
+                sink.flush()
+            progress.advance(len(window))
     refuse_empty(read, stream)
 
 

@@ -11,8 +11,10 @@ from typing import Annotated
 
 import typer
 
-from grasp_cli.cli.options import AllowEmpty, Inputs, Quiet, Stream, is_terminal, refuse_empty
+from grasp_cli.cli.options import AllowEmpty, Inputs, Quiet, Stream, refuse_empty
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.log import is_terminal
+from grasp_cli.pipe.progress import aside, watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import open_sink
 from grasp_cli.pipe.sources import inputs_or_stdin, read_records
@@ -52,8 +54,10 @@ def explain(
     grasp explain answered.jsonl --id q7 --html q7.html
     """
     stream = Stream("explain", inputs_or_stdin(files, "explain"), html, None, allow_empty)
-    chosen = _chosen(read_records(stream.inputs), ids or [], limit)
-    shown = _write_page(stream, chosen) if html else _write_lines(stream, chosen)
+    with watching(stream.inputs) as progress:
+        records = progress.reading(read_records(stream.inputs, took=progress.took), as_done=True)
+        chosen = _chosen(records, ids or [], limit)
+        shown = _write_page(stream, chosen) if html else _write_lines(stream, chosen)
     refuse_empty(shown, stream)
     if html and not quiet:
         stream.say(f"{shown} records: {html}")
@@ -83,8 +87,10 @@ def _write_lines(stream: Stream, records: Iterable[Record]) -> int:
     with open_sink(None) as sink:
         for record in records:
             count += 1
-            sink.write_line(for_terminal(record, width, styled=styled).encode("utf-8", "replace"))
-            sink.flush()
+            told = for_terminal(record, width, styled=styled).encode("utf-8", "replace")
+            with aside(to_terminal=True):
+                sink.write_line(told)
+                sink.flush()
         if count:
             sink.write_line(LEGEND.encode())
     return count

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -32,16 +32,15 @@ from grasp_cli.cli.options import (
     Threads,
     bad_line_handler,
     fair_threads,
-    is_terminal,
     refuse_empty,
-    stderr_is_terminal,
 )
 from grasp_cli.defaults import INDEX
 from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.log import LOG, is_terminal
+from grasp_cli.pipe.progress import watching
 from grasp_cli.pipe.sources import inputs_or_stdin, read_documents, read_lines
 
 if TYPE_CHECKING:
-    from grasp_cli.retrieval.assemble import Progress
     from grasp_cli.retrieval.model import LateEncoder
     from grasp_cli.retrieval.settings import Settings
     from grasp_cli.retrieval.store import Index, Manifest
@@ -204,18 +203,20 @@ def _build(
     from grasp_cli.retrieval.writer import build
 
     with ExitStack() as stack:
-        documents = read_documents(stream.inputs, bad_line_handler(stream, stack))
+        progress = stack.enter_context(watching(stream.inputs))
+        handler = bad_line_handler(stream, stack)
+        read = read_documents(stream.inputs, handler, progress.took)
+        documents = progress.reading(read, as_done=True)
         first = list(islice(documents, 1))
         if stream.inputs:
             refuse_empty(len(first), stream)
-        progress = stack.enter_context(_progress(stream))
         try:
             return build(
                 chain(first, documents),
                 directory,
                 plan.settings,
                 plan.encoder,
-                progress,
+                lambda text: setattr(progress, "status", text),
                 base=plan.base,
                 delete=delete,
                 resume=resume,
@@ -281,22 +282,4 @@ def _look(
     if verify:
         files, size = check(directory)
         if not quiet:
-            typer.echo(
-                f"grasp index: {files} files, {size / 1e6:.1f} MB, all whole: {directory}", err=True
-            )
-
-
-@contextmanager
-def _progress(stream: Stream) -> Iterator[Progress]:
-    """A line on stderr that says how far it is, where a person looks."""
-    if stream.quiet or not stderr_is_terminal():
-        yield lambda text: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Line
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Line(*columns, console=Console(stderr=True), transient=True) as line:
-        task = line.add_task("reading")
-        yield lambda text: line.update(task, description=text)
+            LOG.say(f"{files} files, {size / 1e6:.1f} MB, all whole: {directory}")

@@ -11,6 +11,8 @@ from grasp_cli import __version__
 from grasp_cli.cli.configuration import configure
 from grasp_cli.cli.variables import Verbs
 from grasp_cli.pipe.errors import GraspError, PipeClosed
+from grasp_cli.pipe.log import LOG, put
+from grasp_cli.pipe.masking import masked
 
 app = typer.Typer(
     name="grasp",
@@ -68,6 +70,19 @@ def _add_verbs() -> None:
     for verb in (*stages, experiment, explain, convert, models, config, schema, validate):
         app.command()(verb)
     app.add_typer(train)
+    _add_talk_options(app)
+
+
+def _add_talk_options(group: typer.Typer, name: str = "") -> None:
+    """To every verb of the group and of the groups in it; those of a group speak in its name."""
+    from grasp_cli.cli.talk_options import with_talk_options
+
+    for command in group.registered_commands:
+        if command.callback is not None:
+            command.callback = with_talk_options(command.callback, name)
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _add_talk_options(below.typer_instance, below.typer_instance.info.name or "")
 
 
 _add_verbs()
@@ -80,14 +95,20 @@ def main() -> None:
     except PipeClosed as error:
         sys.exit(error.exit_code)
     except GraspError as error:
-        typer.echo(f"grasp: {error}", err=True)
+        LOG.error(str(error), event="error", type=type(error).__name__, exit=error.exit_code)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception:  # noqa: BLE001 - the last resort: a bug, shown whole
-        traceback.print_exc()
-        typer.echo("grasp: this is a bug in grasp; please report it with the lines above", err=True)
+        _say_bug(traceback.format_exc())
         sys.exit(1)
+
+
+def _say_bug(trace: str) -> None:
+    if not LOG.as_json:
+        put(masked(trace))
+    said = "this is a bug in grasp; please report it with the lines above"
+    LOG.error(said, event="bug", exit=1, trace=masked(trace))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from grasp_cli.cli.options import Profile, Quiet, is_terminal
+from grasp_cli.cli.options import Profile, Quiet
 from grasp_cli.defaults import ANSWER
+from grasp_cli.pipe.log import LOG, is_terminal
 
 _COLUMNS = ("profile", "role", "model", "source", "megabytes", "licence", "present", "where")
 
@@ -49,14 +50,10 @@ def models(
     grasp models --get paper
     """
 
-    def say(text: str) -> None:
-        if not quiet:
-            typer.echo(f"grasp models: {text}", err=True)
-
     if get is not None:
         from grasp_cli.models.download import get as get_models
 
-        get_models(get.value, say)
+        get_models(get.value, LOG.say)
         return
     from grasp_cli.models.listing import rows
 

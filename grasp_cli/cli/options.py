@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -17,6 +17,8 @@ import typer
 from grasp_cli import defaults
 from grasp_cli.pipe.engine import EachStage, Stage, Tally, run_each, run_stage
 from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.log import LOG
+from grasp_cli.pipe.progress import aside, watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import Sink, open_sink
 from grasp_cli.pipe.sources import BadLine, OnBadLine, read_records
@@ -119,7 +121,7 @@ class Stream:
     def say(self, text: str) -> None:
         """One line on stderr, unless quiet."""
         if not self.quiet:
-            typer.echo(f"grasp {self.verb}: {text}", err=True)
+            LOG.say(text)
 
 
 def run(stage: Stage | EachStage, stream: Stream, records: Iterable[Record] | None = None) -> None:
@@ -129,15 +131,20 @@ def run(stage: Stage | EachStage, stream: Stream, records: Iterable[Record] | No
     """
     tally, started = Tally(), time.perf_counter()
     with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))  # where a library prints; ours is fd 1
+        progress = stack.enter_context(watching(stream.inputs))
         if records is None:
-            records = read_records(stream.inputs, bad_line_handler(stream, stack))
+            handler = bad_line_handler(stream, stack)
+            records = read_records(stream.inputs, handler, progress.took)
         sink = stack.enter_context(
             open_sink(stream.output, expect=stream.expect, inputs=stream.inputs)
         )
-        for batch in _batches(stage, records, tally):
-            for record in batch:
-                sink.write(record)
-            sink.flush()
+        for batch in _batches(stage, progress.reading(records), tally):
+            with aside(stream.output is None):
+                for record in batch:
+                    sink.write(record)
+                sink.flush()
+            progress.advance(len(batch))
         refuse_empty(tally.read, stream)
     _report(stream, sink, tally, time.perf_counter() - started)
     if code := tally.exit_code() or (7 if stream.bad_lines else 0):
@@ -209,13 +216,3 @@ def fair_threads(given: int | None) -> int:
         return given
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, cores or 1)
-
-
-def is_terminal(stream: object) -> bool:
-    """Whether a person looks at this stream."""
-    return bool(getattr(stream, "isatty", lambda: False)())
-
-
-def stderr_is_terminal() -> bool:
-    """Whether a person looks at stderr."""
-    return is_terminal(sys.stderr)

@@ -13,6 +13,7 @@ import typer
 from grasp_cli.cli.options import Dtype, Quiet, Threads, fair_threads
 from grasp_cli.defaults import TRAIN_EVIDENCE as DEFAULTS
 from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.log import LOG
 
 train = typer.Typer(
     name="train", no_args_is_help=True, help="Train the models of grasp on your own data."
@@ -121,10 +122,6 @@ def evidence(
         dtype=placement.dtype,
     )
 
-    def say(text: str) -> None:
-        if not quiet:
-            typer.echo(f"grasp train: {text}", err=True)
-
     done = run(
         files,
         output,
@@ -132,7 +129,7 @@ def evidence(
         placement,
         base=base,
         command=shlex.join(["grasp", *sys.argv[1:]]),
-        say=say,
+        say=LOG.say,
         threads=fair_threads(threads),
     )
-    say(f"{output}: {done.megabytes} MB, held-back AUC {done.calibrated.auc}")
+    LOG.say(f"{output}: {done.megabytes} MB, held-back AUC {done.calibrated.auc}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from grasp_cli.defaults import CAUSAL, COMPRESS, CausalDefaults, CompressDefault
 from grasp_cli.models.encoder import Encoder
 from grasp_cli.models.locate import find
 from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.log import LOG
 
 if TYPE_CHECKING:
     from grasp_cli.compression.classifiers import SpanClassifier
@@ -224,7 +224,7 @@ def said(models: Models, name: str) -> Placement:
     """Where the model runs; said on stderr, as a causal model says it of itself."""
     placement = models.placement()
     if not models.quiet:
-        sys.stderr.write(f"grasp: {Path(name).name} on {placement}\n")
+        LOG.say(f"{Path(name).name} on {placement}")
     return placement
 
 

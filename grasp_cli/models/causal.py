@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from grasp_cli.models.locate import find
 from grasp_cli.models.placement import Placement, place
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 from grasp_cli.pipe.errors import DataError, MissingError, UsageError
+from grasp_cli.pipe.log import LOG
 from grasp_cli.text.tokens import load_tokenizer
 
 QUANTIZE = ("none", "nf4", "int8")
@@ -129,7 +129,7 @@ class CausalModel:
             quantized = self.quantize != "none"
             weights = f", {self.quantize}" if quantized else ""
             merged = ", its adapter merged" if adapter and not quantized else ""
-            sys.stderr.write(f"grasp: {self.name} on {self.placement}{weights}{merged}\n")
+            LOG.say(f"{self.name} on {self.placement}{weights}{merged}")
 
 
 def _load(directory: Path, placement: Placement, quantization: Any) -> Any:

@@ -11,7 +11,6 @@ import importlib.util
 import io
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from grasp_cli.models.cache import cache_directory
 from grasp_cli.models.profiles import EMBEDDED_EXTRA
 from grasp_cli.pipe.errors import MissingError
+from grasp_cli.pipe.log import LOG
 
 _NEEDED = ("gguf", "accelerate")
 _VERSION = 1  # of what this file writes; another one is another directory
@@ -60,10 +60,8 @@ def _require_packages() -> None:
 
 def _convert(parts: list[Path], target: Path) -> None:
     """Build beside `target` and rename, so that `target` is there only when it is complete."""
-    sys.stderr.write(
-        f"grasp: converting {parts[0].name.partition('.part')[0]} once (about a minute) into "
-        f"{target}\n"
-    )
+    name = parts[0].name.partition(".part")[0]
+    LOG.say(f"converting {name} once (about a minute) into {target}")
     prefix = f".{target.name}-"
     for left_over in target.parent.glob(f"{prefix}*"):  # of a process that was killed; ours alone,
         shutil.rmtree(left_over, ignore_errors=True)  # since we hold the lock

@@ -17,6 +17,7 @@ from contextlib import closing
 from typing import Protocol, runtime_checkable
 
 from grasp_cli.pipe.errors import RecordError, ServerGone
+from grasp_cli.pipe.masking import masked
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.threads import DaemonThreads
 
@@ -147,7 +148,7 @@ def settle(record: Record, outcome: Outcome, stage: str, tally: Tally) -> Record
     error = {
         "stage": stage,
         "type": outcome.kind,
-        "message": str(outcome),
+        "message": masked(str(outcome)),
         "retryable": outcome.retryable,
     }
     return {**record, "error": error}

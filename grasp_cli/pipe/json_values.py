@@ -19,6 +19,7 @@ import orjson
 import zstandard
 
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.limits import LIMITS
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sources import STDIN, open_binary
 
@@ -96,6 +97,7 @@ class _Buffer:
                 value, end = self._decoder.raw_decode(self._text, self._at)
                 break
             except json.JSONDecodeError as error:
+                self._refuse_too_long()
                 if not self._read_more():  # then it is not merely incomplete
                     raise self._error(error.msg, error.pos) from None
         self._refuse_lone_surrogate(end)
@@ -123,6 +125,13 @@ class _Buffer:
         """Characters that stand before `position` on its line."""
         newline = self._text.rfind("\n", 0, position)
         return position - newline - 1 + (self._dropped if newline < 0 else 0)
+
+    def _refuse_too_long(self) -> None:
+        if len(self._text) - self._at > LIMITS.line_bytes:
+            raise DataError(
+                f"{self._name}:{self._line}: the object that starts here is longer than "
+                f"{LIMITS.line_mb} MB (--max-line-mb allows more)"
+            )
 
     def _refuse_constant(self, name: str) -> float:
         raise DataError(

@@ -1,7 +1,8 @@
 """Read JSONL: files or standard input, plain or compressed, one checked object at a time.
 
 Compression is told from the first bytes, not from the name, so it works on standard input too.
-A byte-order mark, blank lines and a missing final newline are accepted.
+A byte-order mark, blank lines and a missing final newline are accepted. A line longer than
+`pipe.limits` allows is never held in memory; it counts as one that cannot be read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any, BinaryIO, cast
 
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.limits import LIMITS
+from grasp_cli.pipe.log import is_terminal
 from grasp_cli.pipe.records import Record, to_document, to_record
 
 STDIN = Path("-")
@@ -34,6 +37,8 @@ class BadLine:
     error: DataError
 
 
+_KEPT = 1 << 12  # bytes of a line that is too long that its `BadLine` has
+Took = Callable[[int], None]
 OnBadLine = Callable[[BadLine], None]
 Check = Callable[[Any, str, int], Record]
 
@@ -43,27 +48,37 @@ def raise_bad_line(bad: BadLine) -> None:
     raise bad.error
 
 
+def take_no_note(count: int) -> None:
+    """The default for `took`."""
+
+
 def read_records(
-    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line
+    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line, took: Took = take_no_note
 ) -> Iterator[Record]:
-    """Records of all files in turn, checked (`pipe.records`); equal ids are refused."""
-    return _read(paths, to_record, on_bad_line)
+    """Records of all files in turn, checked (`pipe.records`); equal ids are refused.
+
+    `took` is told the bytes of each line read.
+    """
+    return _read(paths, to_record, on_bad_line, took)
 
 
 def read_documents(
-    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line
+    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line, took: Took = take_no_note
 ) -> Iterator[Record]:
-    """Documents of all files in turn, checked (`pipe.records`); equal ids are refused."""
-    return _read(paths, to_document, on_bad_line)
+    """Documents of all files in turn, as `read_records`."""
+    return _read(paths, to_document, on_bad_line, took)
 
 
-def _read(paths: Iterable[Path], check: Check, on_bad_line: OnBadLine) -> Iterator[Record]:
+def _read(
+    paths: Iterable[Path], check: Check, on_bad_line: OnBadLine, took: Took
+) -> Iterator[Record]:
     seen: dict[str, tuple[int, int]] = {}
     names: list[str] = []
     total = 0
     for path in paths:
         names.append(_name(path))
-        for number, line in read_lines(path):
+        for number, line in read_lines(path, on_bad_line):
+            took(len(line) + 1)
             total += 1
             where = f"{names[-1]}:{number}"
             try:
@@ -84,11 +99,19 @@ def _refuse_seen(key: str, seen: dict[str, tuple[int, int]], names: list[str], n
         )
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank, without line ends and byte-order mark."""
+def read_lines(path: Path, on_bad_line: OnBadLine = raise_bad_line) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank, without line ends and byte-order mark.
+
+    One that is too long goes to `on_bad_line`, with its start, and is left out if that returns.
+    """
+    most = LIMITS.line_bytes
     with open_binary(path) as stream:
         try:
-            for number, line in enumerate(stream, start=1):
+            for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), start=1):
+                if len(line) > most and not line.endswith(b"\n"):
+                    on_bad_line(_too_long(_name(path), number, line))
+                    _skip_line(stream)
+                    continue
                 text = line.rstrip(b"\r\n")
                 if number == 1 and text.startswith(_BOM):
                     text = text[len(_BOM) :]
@@ -96,6 +119,20 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     yield number, text
         except (EOFError, gzip.BadGzipFile, _zstd_error()) as error:
             raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
+
+
+def _too_long(name: str, number: int, line: bytes) -> BadLine:
+    error = DataError(
+        f"{name}:{number}: the line is longer than {LIMITS.line_mb} MB; is this JSONL, one object "
+        "a line? (--max-line-mb allows more)"
+    )
+    return BadLine(name, number, line[:_KEPT], error)
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    """Read on to the end of the line that the stream is in."""
+    while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+        pass
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -123,7 +160,7 @@ def open_binary(path: Path) -> BinaryIO:
 def inputs_or_stdin(paths: list[Path] | None, verb: str) -> list[Path]:
     """The files to read; a terminal as the only input is a usage error, never a silent wait."""
     chosen = paths or [STDIN]
-    if STDIN in chosen and sys.stdin is not None and sys.stdin.isatty():
+    if STDIN in chosen and is_terminal(sys.stdin):
         raise UsageError(f"usage: grasp {verb} [FILE…] (or data on standard input); see --help")
     return chosen
 

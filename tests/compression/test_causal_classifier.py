@@ -366,7 +366,7 @@ def test_exit_as_a_command(grasp: Run, tmp_path: Path) -> None:
     command += ["--dtype", "float32", "--device", "cpu", "--verify-prefix", "2"]
     done = grasp(*command, stdin=given)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("grasp: model on cpu, float32 (") == 1
+    assert done.stderr.count("grasp compress: model on cpu, float32 (") == 1
     first, second, third = lines(done.stdout)
     assert first["compression"]["method"] == "exit"
     assert first["compression"]["units"] == first["compression"]["sentences"] == 7
