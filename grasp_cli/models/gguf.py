@@ -92,10 +92,11 @@ def _save(directory: Path, built: Path) -> None:
     from grasp_cli.models.runtime import quiet_transformers, torch_runtime
 
     torch, transformers = torch_runtime(), quiet_transformers()
+    local = {"gguf_file": _FILE, "local_files_only": True, "trust_remote_code": False}
     with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that no setting turns off
-        tokenizer = transformers.AutoTokenizer.from_pretrained(directory, gguf_file=_FILE)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(directory, **local)
         loaded = transformers.AutoModelForCausalLM.from_pretrained(
-            directory, gguf_file=_FILE, dtype=torch.bfloat16
+            directory, dtype=torch.bfloat16, **local
         )
     settings = loaded.config.to_dict()
     settings.pop("quantization_config", None)

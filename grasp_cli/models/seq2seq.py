@@ -108,7 +108,9 @@ class Seq2Seq(LocalModel):
     def _model(self, dtype: str) -> Any:
         if dtype not in self._models:
             torch, transformers = torch_runtime(self._threads), quiet_transformers()
-            kind = transformers.AutoConfig.from_pretrained(self.path, local_files_only=True)
+            kind = transformers.AutoConfig.from_pretrained(
+                self.path, local_files_only=True, trust_remote_code=False
+            )
             if kind.model_type not in FAMILY:
                 raise ProcessingError(
                     f"{self.path}: cross-attention is read from {', '.join(FAMILY)} models, and "

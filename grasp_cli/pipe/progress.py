@@ -48,6 +48,7 @@ class Progress:
 
     def reading(self, items: Iterable[Item], *, as_done: bool = False) -> Iterator[Item]:
         """Pass `items` on and count them; as done at once, where reading them is the work."""
+        self._ended = False
         for item in items:
             if not self._read:
                 self._bytes_before = self._bytes
@@ -235,10 +236,11 @@ class Bar:
 
         progress, console = self._progress, self._console
         bar = ProgressBar(total=progress.total, completed=progress.done, width=_BAR_WIDTH)
+        name, told = f"grasp {LOG.stage}", progress.told()
         grid = Table.grid(padding=(0, 1))
-        for _ in range(3):
-            grid.add_column(no_wrap=True, overflow="ellipsis")
-        grid.add_row(Text(f"grasp {LOG.stage}", style="bold"), bar, Text(progress.told()))
+        for least in (len(name), 4, None):
+            grid.add_column(no_wrap=True, overflow="ellipsis", min_width=least)
+        grid.add_row(Text(name, style="bold"), bar, Text(told))
         width = max(_NARROWEST, console.width - 1)  # in its last column a terminal may wrap
         line = console.render_lines(grid, console.options.update(width=width), pad=False)[0]
         with console.capture() as captured:
