@@ -12,6 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from grasp_cli.models.runtime import torch_runtime
+from grasp_cli.models.weights import read_weights
 from grasp_cli.pipe.errors import ProcessingError
 
 Floats = npt.NDArray[np.float32]
@@ -131,12 +132,7 @@ def _projection(path: Path) -> Projection:
         raise ProcessingError(f"{path}: the activation {name} is not supported")
     if settings.get("use_residual") or settings.get("module_input_name", _POOLED) != _POOLED:
         raise ProcessingError(f"{path}: a dense layer of this kind is not supported")
-    if (path / "model.safetensors").is_file():
-        from safetensors.torch import load_file
-
-        weights = load_file(path / "model.safetensors")
-    else:
-        weights = torch.load(path / "pytorch_model.bin", weights_only=True, map_location="cpu")
+    weights = read_weights(path)
     bias = weights.get("linear.bias")
     return Projection(
         weights["linear.weight"].float(),

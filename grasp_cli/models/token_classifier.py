@@ -20,6 +20,7 @@ from grasp_cli.models.batches import batches, padded
 from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
 from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.models.weights import read_weights
 from grasp_cli.pipe.errors import DataError, ProcessingError
 
 Floats = npt.NDArray[np.float64]
@@ -97,7 +98,7 @@ class TokenClassifier(LocalModel):
     @cached_property
     def _network(self) -> _Network:
         torch = torch_runtime(self._threads)
-        weights = _read(self.path)
+        weights = read_weights(self.path)
         layout = next((name for name in (PROVENCE, OPEN_PROVENCE, PLAIN) if _is(weights, name)), "")
         if not layout:
             raise DataError(
@@ -149,18 +150,3 @@ def _prefix(wanted: Sequence[str], weights: dict[str, Any]) -> str | None:
     """What stands in front of the encoder's names, so that all of them are there."""
     prefixes = [key.removesuffix(wanted[0]) for key in weights if key.endswith(wanted[0])]
     return next((p for p in prefixes if all(p + key in weights for key in wanted)), None)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """All weights by name, as they are stored."""
-    torch = torch_runtime()
-    if (path / "pytorch_model.bin").is_file() and not (path / "model.safetensors").is_file():
-        plain = torch.load(path / "pytorch_model.bin", weights_only=True, map_location="cpu")
-        return dict(plain)
-    from safetensors.torch import load_file
-
-    index = path / "model.safetensors.index.json"
-    names = ["model.safetensors"]
-    if index.is_file():
-        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-    return {name: tensor for file in names for name, tensor in load_file(path / file).items()}

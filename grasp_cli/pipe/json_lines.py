@@ -16,18 +16,20 @@ from grasp_cli.pipe.errors import DataError
 
 _LONG_INTEGER = re.compile(rb"\d{19}")
 _NOT_A_NUMBER = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
+_DEEPEST = 200
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_BRACKET = re.compile(rb"[\[{\]}]")
 _START_SHOWN = 60
 
 
 def loads(line: bytes, where: str) -> Any:
     """Parse one line; `where` ("file:line") is named in the error."""
     try:
-        if _LONG_INTEGER.search(line):
-            orjson.loads(line)  # the stricter parser decides what is JSON
-            return json.loads(line)
-        return orjson.loads(line)
+        value = orjson.loads(line)  # the stricter parser decides what is JSON
     except orjson.JSONDecodeError as error:
         raise DataError(_explain(line, where, error)) from None
+    _refuse_deep(line, where)
+    return json.loads(line) if _LONG_INTEGER.search(line) else value
 
 
 def dumps(value: Any) -> bytes:
@@ -38,6 +40,17 @@ def dumps(value: Any) -> bytes:
         return json.dumps(
             value, ensure_ascii=False, separators=(",", ":"), allow_nan=False
         ).encode()
+
+
+def _refuse_deep(line: bytes, where: str) -> None:
+    """What is read must be writable, and writers follow only so many brackets into each other."""
+    if line.count(b"[") + line.count(b"{") <= _DEEPEST:
+        return
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub(b"", line)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > _DEEPEST:
+            raise DataError(f"{where}: objects and lists more than {_DEEPEST} deep in each other")
 
 
 def _explain(line: bytes, where: str, error: orjson.JSONDecodeError) -> str:

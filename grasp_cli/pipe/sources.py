@@ -20,11 +20,13 @@ from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.pipe.limits import LIMITS
 from grasp_cli.pipe.log import is_terminal
 from grasp_cli.pipe.records import Record, to_document, to_record
+from grasp_cli.pipe.seen import SeenIds
 
 STDIN = Path("-")
 _BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 16
+_LINE_BITS = 40  # of a place: above them the number of the file
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def read_documents(
 def _read(
     paths: Iterable[Path], check: Check, on_bad_line: OnBadLine, took: Took
 ) -> Iterator[Record]:
-    seen: dict[str, tuple[int, int]] = {}
+    seen = SeenIds()
     names: list[str] = []
     total = 0
     for path in paths:
@@ -90,10 +92,11 @@ def _read(
             yield record
 
 
-def _refuse_seen(key: str, seen: dict[str, tuple[int, int]], names: list[str], number: int) -> None:
-    here = (len(names) - 1, number)
-    file, line = seen.setdefault(key, here)
-    if (file, line) != here:
+def _refuse_seen(key: str, seen: SeenIds, names: list[str], number: int) -> None:
+    here = ((len(names) - 1) << _LINE_BITS) + number
+    first = seen.first(key, here)
+    file, line = first >> _LINE_BITS, first & ((1 << _LINE_BITS) - 1)
+    if first != here:
         raise DataError(
             f'{names[-1]}:{number}: the id "{key}" was used before, at {names[file]}:{line}'
         )

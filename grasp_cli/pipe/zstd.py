@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from typing import Any, BinaryIO
 
-_CHUNK = 1 << 17
+_CHUNK = 1 << 10  # of compressed bytes, of which a hostile file can make 32 MB
 
 
 class ZstdReader(io.RawIOBase):
@@ -19,7 +19,7 @@ class ZstdReader(io.RawIOBase):
         self._raw = raw
         self._frame: Any = None
         self._compressed = b""
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         """Always."""
@@ -45,7 +45,7 @@ class ZstdReader(io.RawIOBase):
             import zstandard
 
             self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._ready = self._frame.decompress(self._compressed)
+        self._ready = memoryview(self._frame.decompress(self._compressed))
         self._compressed = b""
         if self._frame.eof:
             self._compressed = self._frame.unused_data

@@ -59,3 +59,30 @@ def test_nan_inside_a_string_is_not_blamed() -> None:
     with pytest.raises(DataError, match="not JSON"):
         json_lines.loads(b'{"id":"NaN","x":}', "f:1")
     assert json_lines.loads(b'{"id":"NaN is here"}', "f:1") == {"id": "NaN is here"}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'{"n": ' + b"9" * 5000 + b"}", "x:1:7: .*number is infinity"),
+        (b"[" * 201 + b"]" * 201, "x:1: objects and lists more than 200 deep"),
+        (b'[{"a":' * 101 + b"1" + b"}]" * 101, "x:1: objects and lists more than 200 deep"),
+    ],
+)
+def test_what_could_not_be_written_again_is_refused(line: bytes, told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        json_lines.loads(line, "x:1")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 200 + b"]" * 200,
+        b'["' + b"[" * 500 + b'\\\\\\"{"]',
+        b"[" + b"[]," * 500 + b"12345678901234567890123]",
+        b"[" * 199 + b"12345678901234567890123" + b"]" * 199,
+    ],
+)
+def test_what_is_read_is_written_again(line: bytes) -> None:
+    value = json_lines.loads(line, "x:1")
+    assert json_lines.loads(json_lines.dumps(value), "x:1") == value

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
 
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.limits import LIMITS
 from grasp_cli.pipe.sources import BadLine, read_documents, read_lines, read_records
 
 LINES = b'{"id":"1","question":"x"}\n{"id":"2","question":"y"}\n'
@@ -78,3 +81,44 @@ def test_a_directory_and_a_missing_file_are_data_errors(tmp_path: Path) -> None:
         list(read_documents([tmp_path]))
     with pytest.raises(DataError, match="cannot be opened"):
         list(read_documents([tmp_path / "nothing"]))
+
+
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture
+def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LIMITS, "line_mb", 1)
+
+
+@pytest.mark.usefixtures("one_megabyte")
+def test_a_line_may_be_as_long_as_the_limit_and_no_longer(tmp_path: Path) -> None:
+    longest, longer = b"x" * MEGABYTE, b"x" * (MEGABYTE + 1)
+    path = write(tmp_path / "f", b"1\n" + longest + b"\n" + longer + b"\n4\n" + longer)
+    bad: list[BadLine] = []
+    assert list(read_lines(path, bad.append)) == [(1, b"1"), (2, longest), (4, b"4")]
+    assert [each.number for each in bad] == [3, 5] and bad[0].line == longer[:4096]
+    with pytest.raises(DataError, match=r"f:3: the line is longer than 1 MB; .*--max-line-mb"):
+        list(read_lines(path))
+
+
+@pytest.mark.usefixtures("one_megabyte")
+@pytest.mark.parametrize("packed", [None, gzip.compress, zstandard.compress])
+def test_a_line_without_an_end_needs_little_memory(
+    tmp_path: Path, packed: Callable[[bytes], bytes] | None
+) -> None:
+    size = 200 * MEGABYTE
+    path = tmp_path / "f"
+    if packed:
+        write(path, packed(bytes(size)))
+    else:
+        with open(path, "wb") as stream:
+            stream.truncate(size)  # takes no room on the disk
+    bad: list[BadLine] = []
+    tracemalloc.start()
+    try:
+        assert list(read_lines(path, bad.append)) == []
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(bad) == 1 and peak < 80 * MEGABYTE
