@@ -13,6 +13,7 @@ import typer
 from grasp_cli.cli.configuration import META_KEY, Configuration, candidates
 from grasp_cli.cli.variables import leaves, options
 from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.log import LOG
 
 _COLUMNS = ("verb", "option", "value", "source")
 _DEFAULT = "default"
@@ -113,7 +114,7 @@ def _shown(value: Any) -> str:
 def _say_files(configuration: Configuration) -> None:
     for file in candidates():
         state = "read" if file in configuration.files else "not there"
-        typer.echo(f"grasp config: {file}: {state}", err=True)
+        LOG.say(f"{file}: {state}")
 
 
 def _say_strangers(root: Any) -> None:
@@ -121,4 +122,4 @@ def _say_strangers(root: Any) -> None:
     known = {name for _, command in leaves(root) for _, o in options(command) for name in o.envvar}
     for name in sorted(set(os.environ) - known - {"GRASP_CACHE"}):
         if name.startswith("GRASP_"):
-            typer.echo(f"grasp config: ${name} is no variable that grasp knows", err=True)
+            LOG.say(f"${name} is no variable that grasp knows")

@@ -21,7 +21,7 @@ from grasp_cli.pipe.log import LOG
 from grasp_cli.pipe.progress import aside, watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import Sink, open_sink
-from grasp_cli.pipe.sources import BadLine, OnBadLine, read_records
+from grasp_cli.pipe.sources import STDIN, BadLine, OnBadLine, read_records
 
 
 class OnError(str, Enum):
@@ -140,7 +140,7 @@ def run(stage: Stage | EachStage, stream: Stream, records: Iterable[Record] | No
             open_sink(stream.output, expect=stream.expect, inputs=stream.inputs)
         )
         for batch in _batches(stage, progress.reading(records), tally):
-            with aside(stream.output is None):
+            with aside(stream.output in (None, STDIN)):
                 for record in batch:
                     sink.write(record)
                 sink.flush()
