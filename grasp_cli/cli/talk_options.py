@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from grasp_cli import defaults
-from grasp_cli.pipe.limits import LIMITS
+from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.log import LOG, hush_libraries
 
 

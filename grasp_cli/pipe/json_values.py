@@ -19,7 +19,7 @@ import orjson
 import zstandard
 
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.pipe.limits import LIMITS
+from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sources import STDIN, open_binary
 

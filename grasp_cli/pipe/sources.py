@@ -2,7 +2,7 @@
 
 Compression is told from the first bytes, not from the name, so it works on standard input too.
 A byte-order mark, blank lines and a missing final newline are accepted. A line longer than
-`pipe.limits` allows is never held in memory; it counts as one that cannot be read.
+`pipe.line_limit` allows is never held in memory; it counts as one that cannot be read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, UsageError
-from grasp_cli.pipe.limits import LIMITS
+from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.log import is_terminal
 from grasp_cli.pipe.records import Record, to_document, to_record
 from grasp_cli.pipe.seen import SeenIds

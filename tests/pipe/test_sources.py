@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.pipe.limits import LIMITS
+from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.sources import BadLine, read_documents, read_lines, read_records
 
 LINES = b'{"id":"1","question":"x"}\n{"id":"2","question":"y"}\n'
