@@ -49,7 +49,7 @@ class PromptStyle(str, Enum):
     natural = "natural"
 
 
-_READER_OF_PROFILE = {Profile.embedded: ReaderName.transformers, Profile.paper: ReaderName.ollama}
+READER_OF_PROFILE = {Profile.embedded: ReaderName.transformers, Profile.paper: ReaderName.ollama}
 _PROFILE_OF_READER = {ReaderName.transformers: "embedded", ReaderName.ollama: "paper"}
 _LONGEST = {
     PromptStyle.strict: ANSWER.max_new_tokens,
@@ -225,7 +225,7 @@ def stage_of(
     from grasp_cli.readers.retrying import RetryingReader
     from grasp_cli.readers.stage import AnswerAtOnce, Answering, AnswerInOrder
 
-    name = ReaderName(reader) if reader else _READER_OF_PROFILE[Profile(profile)]
+    name = ReaderName(reader) if reader else READER_OF_PROFILE[Profile(profile)]
     asked = ReaderSettings(
         model=model or _default_model(name),
         max_new_tokens=max_new_tokens or _LONGEST[PromptStyle(prompt)],

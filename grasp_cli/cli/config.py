@@ -60,18 +60,19 @@ def config(
 def values(verb: str, command: Any, configuration: Configuration) -> Iterator[dict[str, Any]]:
     """One row per option: what it is without a word on the command line, and why."""
     for name, option in options(command):
-        value, source = _value(verb, option, configuration)
+        value, source = effective(verb, option, configuration)
         if source == _DEFAULT and isinstance(option.show_default, str):
             value = option.show_default
         yield {"verb": verb, "option": name, "value": plain(value), "source": source}
 
 
-def _value(verb: str, option: Any, configuration: Configuration) -> tuple[Any, str]:
+def effective(verb: str, option: Any, configuration: Configuration) -> tuple[Any, str]:
+    """An option's value without a word on the command line, and where it comes from."""
     if set_variable := variable_set(option):
         return os.environ[set_variable], f"${set_variable}"
     if file := configuration.sources.get((verb, option.name)):
         return configuration.values[verb][option.name], str(file)
-    return option.default, _DEFAULT
+    return plain(option.default), _DEFAULT
 
 
 def variable_set(option: Any) -> str | None:

@@ -10,7 +10,7 @@ import typer
 from grasp_cli import __version__
 from grasp_cli.cli.configuration import configure
 from grasp_cli.cli.variables import Verbs
-from grasp_cli.pipe.errors import GraspError, PipeClosed
+from grasp_cli.pipe.errors import GraspError, PipeClosed, UsageError
 from grasp_cli.pipe.log import LOG, put
 from grasp_cli.pipe.masking import masked
 
@@ -42,9 +42,13 @@ def _grasp(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    if context.resilient_parsing or context.invoked_subcommand == "doctor" or _asks_for_help():
-        return  # help needs no configuration, and the doctor says what is wrong with it
-    configure(context)
+    if context.resilient_parsing or _asks_for_help():
+        return
+    try:
+        configure(context)
+    except UsageError:
+        if context.invoked_subcommand != "doctor":  # which says what is wrong with it
+            raise
 
 
 def _asks_for_help() -> bool:
@@ -56,6 +60,7 @@ def _add_verbs() -> None:
     from grasp_cli.cli.compress import compress
     from grasp_cli.cli.config import config
     from grasp_cli.cli.convert import convert
+    from grasp_cli.cli.doctor import doctor
     from grasp_cli.cli.evaluate import evaluate
     from grasp_cli.cli.experiment import experiment
     from grasp_cli.cli.explain import explain
@@ -67,7 +72,8 @@ def _add_verbs() -> None:
     from grasp_cli.cli.validate import validate
 
     stages = (index, retrieve, compress, answer, evaluate)
-    for verb in (*stages, experiment, explain, convert, models, config, schema, validate):
+    others = (experiment, explain, convert, models, config, doctor, schema, validate)
+    for verb in (*stages, *others):
         app.command()(verb)
     app.add_typer(train)
     _add_talk_options(app)

@@ -34,7 +34,7 @@ class Server:
     @cached_property
     def shown(self) -> str:
         """The address for messages: without a name and password in it."""
-        return re.sub(r"//[^/@]*@", "//", self.url, count=1)
+        return without_password(self.url)
 
     def client_options(self) -> dict[str, Any]:
         """What an httpx client is made with: time limits, room for all requests, status check."""
@@ -90,6 +90,11 @@ class Server:
         if self.secret:
             shown = shown.replace(self.secret, "***")
         return shown[:200] or "no explanation"
+
+
+def without_password(url: str) -> str:
+    """An address without a name and password in it."""
+    return re.sub(r"//[^/@]*@", "//", url, count=1)
 
 
 def _said(response: httpx.Response) -> str:

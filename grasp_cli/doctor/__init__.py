@@ -1,0 +1,1 @@
+"""What `grasp doctor` looks at: one file a subject, each a generator of findings."""
