@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grasp_cli.experiment.journal import Journal
@@ -15,11 +15,10 @@ _MISSING = 3  # exit code of a record whose server or model is not there
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a cell: questions computed now, known before, and failed of all."""
+    """What became of a cell: questions known before, and what the failed of all say."""
 
-    computed: int
     known: int
-    failed: int
+    errors: list[str]
 
 
 def run_cell(
@@ -40,8 +39,13 @@ def run_cell(
                     writer.add(record)
                     known[record["id"]] = record
         journal.finish(known[record["id"]] for record in records)
-    failed = sum("error" in known[record["id"]] for record in records)
-    return Done(len(todo), len(records) - len(todo), failed)
+    return Done(len(records) - len(todo), errors_of(records, known))
+
+
+def errors_of(records: Sequence[Record], known: Mapping[str, Record]) -> list[str]:
+    """What the records that failed say."""
+    found = (known[record["id"]].get("error") for record in records)
+    return [str(error["message"]) for error in found if error]
 
 
 def _answered(records: list[Record], stage: Stage | EachStage | None) -> Iterator[Record]:

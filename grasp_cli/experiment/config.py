@@ -31,7 +31,7 @@ _TOP = (
 _DATASET = (
     "name", "questions", "documents", "format", "limit", "sample", "seed", "pool", "top-k",
 )  # fmt: skip
-_METHOD = ("name", "method", "options")
+_METHOD = ("name", "method", "options", "datasets")
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Method:
     method: str
     given: Options = field(default_factory=dict)  # as written, for comparison and display
     choices: Options = field(default_factory=dict)  # all of them, checked, by parameter name
+    datasets: Sequence[str] | None = None  # the only ones that it runs on; None: all
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,10 @@ def read_config(path: Path, check: Check, limit: int | None = None) -> Experimen
         _method(values, f"{path}: methods[{number}]", profile, check)
         for number, values in enumerate(_list(top, "methods"), start=1)
     ]
-    _refuse_equal([dataset.name for dataset in datasets], f"{path}: datasets")
+    names = [dataset.name for dataset in datasets]
+    _refuse_equal(names, f"{path}: datasets")
+    for method in methods:
+        refuse_unknown(method.datasets or (), names, f"{path}: datasets of method {method.name}")
     _refuse_equal([method.name for method in methods], f"{path}: methods")
     return Experiment(
         path,
@@ -168,7 +172,10 @@ def _method(values: Any, where: str, profile: str, check: Check) -> Method:
     given = table.get("options", dict) or {}
     fixed = {"method": method, "profile": profile}
     choices = check("compress", {**_dashed(given, fixed, where), **fixed}, f"{where}: options")
-    return Method(name, method, _dashed(given, fixed, where), choices)
+    only = table.get("datasets", list)
+    return Method(
+        name, method, _dashed(given, fixed, where), choices, only and [str(one) for one in only]
+    )
 
 
 def _reader(top: Table, profile: str, check: Check) -> Chosen | None:

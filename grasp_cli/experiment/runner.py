@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from grasp_cli.experiment.cells import run_cell
+from grasp_cli.experiment.cells import errors_of, run_cell
 from grasp_cli.experiment.config import Dataset, Experiment, Method
 from grasp_cli.experiment.datasets import BuildIndex, Datasets, OpenIndex, Say
 from grasp_cli.experiment.folder import (
@@ -22,7 +22,7 @@ from grasp_cli.experiment.folder import (
 )
 from grasp_cli.experiment.journal import Journal
 from grasp_cli.pipe.engine import EachStage, Stage
-from grasp_cli.pipe.errors import GraspError, UsageError
+from grasp_cli.pipe.errors import GraspError, ProcessingError, UsageError
 from grasp_cli.pipe.records import Record
 
 
@@ -74,7 +74,8 @@ class Runner:
         """Every cell, method by method: so models load once, and a half-run tells of all data."""
         for method in self.experiment.methods:
             for dataset in self.experiment.datasets:
-                yield Cell(dataset, method)
+                if method.datasets is None or dataset.name in method.datasets:
+                    yield Cell(dataset, method)
 
     def journal(self, cell: Cell) -> Journal:
         """The records of a cell."""
@@ -151,18 +152,20 @@ class Runner:
         write_made(self.folder.cell(*cell), made)
         known = journal.known()
         if journal.is_whole and all(record["id"] in known for record in records):
-            failed = sum("error" in known[record["id"]] for record in records)
-            self._told(cell, records, failed, "done before")
+            self._told(cell, records, errors_of(records, known), "done before")
             return
         started = time.perf_counter()
         done = run_cell(records, journal, compressors.of(cell.method), self._tools.reader)
         seconds = time.perf_counter() - started
         again = f", {done.known} of them done before" if done.known else ""
-        self._told(cell, records, done.failed, f"{seconds:.1f} s{again}")
+        self._told(cell, records, done.errors, f"{seconds:.1f} s{again}")
 
-    def _told(self, cell: Cell, records: Sequence[Record], failed: int, how: str) -> None:
-        self.failed_records += failed
-        wrong = f", {failed} failed" if failed else ""
+    def _told(self, cell: Cell, records: Sequence[Record], errors: list[str], how: str) -> None:
+        """Say what became of a cell; one of which nothing is left is no cell."""
+        if len(errors) == len(records):
+            raise ProcessingError(f"every question failed: {errors[0]}")
+        self.failed_records += len(errors)
+        wrong = f", {len(errors)} failed" if errors else ""
         self._say(f"{cell}: {len(records)} questions{wrong}, {how}")
 
     def exit_code(self) -> int:
@@ -173,8 +176,7 @@ class Runner:
         codes = {failure.exit_code for failure in self.failures}
         if 1 in codes:
             return 1
-        total = len(self.experiment.methods) * len(self.experiment.datasets)
-        if len(self.failures) == total and len(codes) == 1:
+        if len(self.failures) == len(list(self.cells)) and len(codes) == 1:
             return codes.pop()
         return 7 if self.failures or self.failed_records else 0
 

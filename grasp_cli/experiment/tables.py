@@ -11,7 +11,19 @@ from typing import Any, TypeVar
 from grasp_cli.pipe.errors import UsageError
 
 Value = TypeVar("Value")
-_KINDS = {str: "a string", int: "a whole number", bool: "true or false", dict: "a table"}
+_KINDS = {
+    str: "a string",
+    int: "a whole number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+}
+    str: "a string",
+    int: "a whole number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+}
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -77,6 +77,8 @@ def test_reader_and_baseline(tmp_path: Path) -> None:
         (DATASET + '[[methods]]\nname = "a b"', "name a file"),
         (DATASET + METHOD + METHOD.replace("grasp", "GRASP") + "method='exit'", "comes twice"),
         (DATASET + "format = 'hotpot'\n" + METHOD, "did you mean hotpotqa?"),
+        (DATASET + METHOD + "datasets = ['f']", 'datasets of method grasp: no key "f"'),
+        (DATASET + METHOD + "datasets = 'd'", "datasets must be a list"),
         (DATASET + "limit = 0\n" + METHOD, "limit must be 1 or more"),
         (DATASET + "limit = true\n" + METHOD, "limit must be a whole number"),
         (DATASET + "pool = true\ndocuments = 'x'\n" + METHOD, "contradict each other"),

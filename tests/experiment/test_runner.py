@@ -183,3 +183,20 @@ def test_questions_with_neither_contexts_nor_documents(tmp_path: Path) -> None:
     runner = bench.runner()
     assert runner.run() == [] and runner.exit_code() == 4
     assert "name documents to index" in bench.said[0]
+
+
+def test_a_method_may_be_for_some_datasets_only(tmp_path: Path) -> None:
+    more = '\ndatasets = ["mills"]\n[[datasets]]\nname = "two"\nquestions = "mills.jsonl"\n'
+    bench = Bench(tmp_path, CONFIG + more)
+    cells = [str(cell) for cell in bench.runner().run()]
+    assert cells == ["mills × none", "two × none", "mills × lead"]
+
+
+def test_a_cell_of_which_every_question_fails_is_none(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.reader.fails = {name: RecordError("there is no gold") for name in IDS}
+    for _ in range(2):
+        runner = bench.runner()
+        assert runner.run() == [] and runner.exit_code() == 5
+    assert bench.said[-1] == "mills × lead: every question failed: there is no gold"
+    assert len(bench.reader.asked) == 14, "asked once"
