@@ -18,12 +18,6 @@ _KINDS = {
     dict: "a table",
     list: "a list",
 }
-    str: "a string",
-    int: "a whole number",
-    bool: "true or false",
-    dict: "a table",
-    list: "a list",
-}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
