@@ -11,6 +11,7 @@ import typer
 
 from grasp_cli.cli.options import Quiet, Stream, Threads, fair_threads
 from grasp_cli.defaults import EXPERIMENT
+from grasp_cli.pipe.log import LOG
 from grasp_cli.pipe.records import Record
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def experiment(
     asked = read(config, limit)
     folder = Folder(output or Path(EXPERIMENT.output.format(stem=config.stem)))
     tools = tools_of(asked, stream, fair_threads(threads))
-    runner = Runner(asked, folder, tools, stream.say)
+    runner = Runner(asked, folder, tools, stream.say, LOG.error)
     if dry_run:
         _print_plan(runner, tools, stream)
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from grasp_cli.experiment.journal import Journal
 from grasp_cli.pipe.engine import EachStage, Stage, Tally, run_each, settle
 from grasp_cli.pipe.errors import MissingError
+from grasp_cli.pipe.progress import watching
 from grasp_cli.pipe.records import Record
 
 _MISSING = 3  # exit code of a record whose server or model is not there
@@ -22,9 +23,13 @@ class Done:
 
 
 def run_cell(
-    records: Sequence[Record], journal: Journal, compress: Stage, answer: Stage | EachStage | None
+    name: str,
+    records: Sequence[Record],
+    journal: Journal,
+    compress: Stage,
+    answer: Stage | EachStage | None,
 ) -> Done:
-    """Compute what the journal lacks and finish it.
+    """Compute what the journal lacks and finish it; a bar or lines tell how far the cell is.
 
     Compression and answering take turns, a window at a time, so that neither slows the other and
     the seconds of each are its own. Raises `MissingError` where the reader's server is not there.
@@ -32,12 +37,13 @@ def run_cell(
     known = journal.known()
     todo = [record for record in records if record["id"] not in known]
     if todo or not journal.is_whole:
-        with journal.writing() as writer:
-            for start in range(0, len(todo), compress.window):
-                window = todo[start : start + compress.window]
+        with journal.writing() as writer, watching() as progress:
+            progress.status = name
+            for window in _windows(list(progress.reading(todo)), compress.window):
                 for record in _answered(_processed(compress, window), answer):
                     writer.add(record)
                     known[record["id"]] = record
+                    progress.advance(1)
         journal.finish(known[record["id"]] for record in records)
     return Done(len(records) - len(todo), errors_of(records, known))
 
@@ -46,6 +52,11 @@ def errors_of(records: Sequence[Record], known: Mapping[str, Record]) -> list[st
     """What the records that failed say."""
     found = (known[record["id"]].get("error") for record in records)
     return [str(error["message"]) for error in found if error]
+
+
+def _windows(records: Sequence[Record], most: int) -> Iterator[list[Record]]:
+    for start in range(0, len(records), most):
+        yield list(records[start : start + most])
 
 
 def _answered(records: list[Record], stage: Stage | EachStage | None) -> Iterator[Record]:

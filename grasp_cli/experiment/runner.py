@@ -57,15 +57,23 @@ class Failure:
 
 
 class Runner:
-    """Runs an experiment in a folder; `say` takes a line of progress."""
+    """Runs an experiment in a folder; `say` takes a line of progress, `complain` of a failure."""
 
-    def __init__(self, experiment: Experiment, folder: Folder, tools: Tools, say: Say) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: Folder,
+        tools: Tools,
+        say: Say,
+        complain: Say | None = None,
+    ) -> None:
         self.experiment = experiment
         self.folder = folder
         self.failures: list[Failure] = []
         self.failed_records = 0
         self._tools = tools
         self._say = say
+        self._complain = complain or say
         self._datasets = Datasets(folder, tools.build_index, tools.open_index, say)
         self._made: dict[str, Made | GraspError] = {}
 
@@ -142,7 +150,7 @@ class Runner:
     def _failed(self, cell: Cell, message: str, exit_code: int) -> None:
         message = "; ".join(message.splitlines())
         self.failures.append(Failure(cell, message, exit_code))
-        self._say(f"{cell}: {message}")
+        self._complain(f"{cell}: {message}")
 
     def _run(self, cell: Cell, compressors: _Compressors) -> None:
         made, journal = self.made(cell), self.journal(cell)
@@ -155,7 +163,8 @@ class Runner:
             self._told(cell, records, errors_of(records, known), "done before")
             return
         started = time.perf_counter()
-        done = run_cell(records, journal, compressors.of(cell.method), self._tools.reader)
+        compressor = compressors.of(cell.method)
+        done = run_cell(str(cell), records, journal, compressor, self._tools.reader)
         seconds = time.perf_counter() - started
         again = f", {done.known} of them done before" if done.known else ""
         self._told(cell, records, done.errors, f"{seconds:.1f} s{again}")
