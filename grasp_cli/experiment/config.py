@@ -52,6 +52,11 @@ class Dataset:
     pool: bool = False
     top_k: int | None = None  # contexts that stay; None: the experiment's if retrieved, else all
 
+    @property
+    def retrieves(self) -> bool:
+        """Whether contexts are retrieved; in a directory, a corpus lies beside the questions."""
+        return self.documents is not None or self.pool or self.questions.is_dir()
+
 
 @dataclass(frozen=True)
 class Method:

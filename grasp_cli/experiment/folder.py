@@ -45,10 +45,7 @@ class Folder:
 
 def made_by_dataset(experiment: Experiment, dataset: Dataset) -> Made:
     """What decides the records of a dataset. Raises `DataError` where its files are not there."""
-    retrieved = dataset.documents is not None or dataset.pool
-    documents = dataset.documents
-    if documents is None and dataset.questions.is_dir():
-        retrieved = True  # a corpus lies beside the questions
+    documents, retrieved = dataset.documents, dataset.retrieves
     made: Made = {
         "questions": _content(dataset.questions),
         "documents": _content(documents) if documents else None,

@@ -64,7 +64,7 @@ def _questions(dataset: Dataset) -> str:
 
 
 def _contexts(runner: Runner, dataset: Dataset) -> str:
-    if dataset.documents is None and not dataset.pool:
+    if not dataset.retrieves:
         return f"first {dataset.top_k} of its own" if dataset.top_k else "its own"
     depth = runner.experiment.retrieve.given["top-k"]
     return f"{depth} retrieved, {dataset.top_k or runner.experiment.top_k} kept"
