@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, cast
 
-from grasp_cli.formats.base import DocumentFormat, Format
+from grasp_cli.formats.base import DocumentFormat, Format, JoinedFormat, Sources
 
 FORMATS: dict[str, str] = {
     "hotpotqa": "grasp_cli.formats.hotpotqa:HotpotQA",
@@ -17,6 +17,13 @@ FORMATS: dict[str, str] = {
     "qasper": "grasp_cli.formats.qasper:QASPER",
     "contract-nli": "grasp_cli.formats.contract_nli:ContractNLI",
     "beir": "grasp_cli.formats.beir:BEIR",
+    "topics": "grasp_cli.formats.topics:Topics",
+    "records": "grasp_cli.formats.records:Records",
+}
+JOINED_FORMATS: dict[str, str] = {
+    "trec-run": "grasp_cli.formats.joined:RunContexts",
+    "qrels": "grasp_cli.formats.joined:JudgedQuestions",
+    "openai-batch": "grasp_cli.formats.openai_batch:BatchAnswers",
 }
 DOCUMENT_FORMATS: dict[str, str] = {
     "text": "grasp_cli.formats.text_files:TextFiles",
@@ -28,10 +35,14 @@ DOCUMENT_FORMATS: dict[str, str] = {
 __all__ = [
     "DOCUMENT_FORMATS",
     "FORMATS",
+    "JOINED_FORMATS",
     "DocumentFormat",
     "Format",
+    "JoinedFormat",
+    "Sources",
     "load_document_format",
     "load_format",
+    "load_joined_format",
 ]
 
 
@@ -50,6 +61,11 @@ def load_document_format(name: str, columns: Mapping[str, str] | None = None) ->
     format has no columns.
     """
     return cast(DocumentFormat, _load(DOCUMENT_FORMATS[name])(columns or {}))
+
+
+def load_joined_format(name: str, sources: Sources) -> JoinedFormat:
+    """A new reader for `name`, a key of `JOINED_FORMATS`, whose questions `sources` names."""
+    return cast(JoinedFormat, _load(JOINED_FORMATS[name])(sources))
 
 
 def _load(path: str) -> Any:

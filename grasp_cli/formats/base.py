@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from grasp_cli.pipe.errors import DataError
+from grasp_cli.formats import hub
+from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.pipe.json_values import read_objects
 from grasp_cli.pipe.records import Record
 
@@ -30,6 +32,47 @@ class Format(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Sources:
+    """What stands beside a file that names questions and documents by id alone."""
+
+    questions: Path | None = None  # records, queries or topics
+    corpus: Path | None = None  # documents as JSON lines
+    index: Path | None = None  # a directory of `grasp index`
+
+    def needed_questions(self, name: str) -> Path:
+        """The file of the questions; `UsageError` where format `name` came without it."""
+        if self.questions is None:
+            raise UsageError(
+                f"{name} names questions by their ids: give them with --questions FILE"
+            )
+        return self.questions
+
+
+class JoinedFormat(Protocol):
+    """Reads files that name questions by id alone, and joins them to the questions.
+
+    `failed` counts the records that were given an `error`.
+    """
+
+    notes: Counter[str]
+    failed: int
+
+    def records(self, paths: list[Path]) -> Iterator[Record]:
+        """Records in the order of the questions, from all files together."""
+        ...
+
+
+class Writer(Protocol):
+    """Writes records as lines of a foreign format."""
+
+    notes: Counter[str]
+
+    def lines(self, records: Iterable[Record]) -> Iterator[str]:
+        """The lines of all records, without line ends."""
+        ...
+
+
 class DocumentFormat(Protocol):
     """Reads documents `{id, title?, text, …}` from files that know of no questions."""
 
@@ -41,9 +84,9 @@ class DocumentFormat(Protocol):
 
 
 class ItemFormat(ABC):
-    """A format whose files are JSON arrays or lines of objects.
+    """A format whose files are JSON arrays or lines of objects, or rows of a hub's dataset.
 
-    `split` names one of the parts of a dataset (train, dev), where a file holds several.
+    `split` names one of the parts of a dataset (train, dev), where there are several.
     """
 
     holds_splits = False
@@ -59,9 +102,19 @@ class ItemFormat(ABC):
 
     def records(self, path: Path) -> Iterator[Record]:
         """Records in the order of the file."""
-        for where, item in read_objects(path):
+        for where, item in self._items(path):
             self.count += 1
             yield from self.convert(item, where)
+
+    def _items(self, path: Path) -> Iterator[tuple[str, Record]]:
+        if hub.is_reference(path):
+            return hub.rows(path, self.split)
+        if self.split is not None and not self.holds_splits:
+            raise UsageError(
+                f"--split {self.split}: {path} has no splits (Hugging Face datasets, BEIR folders "
+                "and asqa files have)"
+            )
+        return read_objects(path)
 
     def corpus(self, path: Path) -> Iterator[Record] | None:
         """None: the documents are the contexts of the records."""

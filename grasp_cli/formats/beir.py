@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grasp_cli.formats.base import field, question_id
-from grasp_cli.formats.qrels import read_qrels
+from grasp_cli.formats.qrels import gold_documents, read_qrels
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.pipe.records import Record
@@ -58,11 +58,7 @@ def _record(query: str, item: Record, grades: dict[str, int] | None, where: str)
     if isinstance(answers, list):
         record["answers"] = [str(answer) for answer in answers]
     if grades is not None:
-        record["evidence_gold"] = [
-            {"id": document} if grade == 1 else {"id": document, "relevance": grade}
-            for document, grade in grades.items()
-            if grade > 0
-        ]
+        record["evidence_gold"] = gold_documents(grades)
     return record
 
 

@@ -122,7 +122,7 @@ def _said(answer: Record, where: str) -> str | None:
         return ", ".join(spans)
     if isinstance(answer.get("yes_no"), bool):
         return "Yes" if answer["yes_no"] else "No"
-    return field(answer, "free_form_answer", str, where)
+    return str(field(answer, "free_form_answer", str, where))
 
 
 def _strings(item: Record, key: str, where: str) -> list[str]:

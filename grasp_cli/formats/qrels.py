@@ -6,11 +6,12 @@ between tabs, under a line of headings. Ids that hold spaces need the tabs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.pipe.sources import read_lines
+from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.sources import STDIN, read_lines
 
 Judgements = dict[str, dict[str, int]]  # query id -> document id -> grade
 _GRADE_HEADINGS = {"score", "relevance", "rel", "grade", "label"}
@@ -24,7 +25,7 @@ def read_qrels(paths: Iterable[Path]) -> Judgements:
     judgements: Judgements = {}
     for path in paths:
         for position, (number, line) in enumerate(read_lines(path)):
-            where = f"{path}:{number}"
+            where = f"{'stdin' if path == STDIN else path}:{number}"
             columns = _columns(line, where)
             if position == 0 and columns[-1].strip().lower() in _GRADE_HEADINGS:
                 continue
@@ -57,3 +58,12 @@ def _judgement(columns: list[str], where: str) -> tuple[str, str, int]:
             f"{where}: expected query id, document id and a whole number between tabs (BEIR), or "
             f"query id, 0, document id and a whole number (TREC): {' '.join(columns)[:60]}"
         ) from None
+
+
+def gold_documents(grades: Mapping[str, int]) -> list[Record]:
+    """Relevant documents (grade above 0) as `evidence_gold`; a grade other than 1 is kept."""
+    return [
+        {"id": document} if grade == 1 else {"id": document, "relevance": grade}
+        for document, grade in grades.items()
+        if grade > 0
+    ]

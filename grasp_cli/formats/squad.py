@@ -1,9 +1,10 @@
 """SQuAD 1.1 and 2.0, XQuAD and others of their shape.
 
 `{data: [{title, paragraphs: [{context, qas: [{id, question, answers}]}]}]}`, an answer being
-`{text, answer_start}`, or one article a line. Questions on one paragraph share its context. Gold
-evidence is the answers' spans; offsets that miss the answer's text are moved to its nearest
-occurrence.
+`{text, answer_start}`, or one article a line, or a question a line as the Hugging Face hub has it
+(`{id, title, context, question, answers: {text: […], answer_start: […]}}`). Questions on one
+paragraph share its context. Gold evidence is the answers' spans; offsets that miss the answer's
+text are moved to its nearest occurrence.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from grasp_cli.formats.base import ItemFormat, field, objects, question_id
+from grasp_cli.formats.base import ItemFormat, field, objects, question_id, rows
 from grasp_cli.formats.passages import gold_span, passage_id, trimmed
 from grasp_cli.pipe.records import Record
 
@@ -27,10 +28,13 @@ class SQuAD(ItemFormat):
         self._questions = 0
 
     def convert(self, item: Record, where: str) -> Iterator[Record]:
-        """The records of a whole dataset, or of one article."""
+        """The records of a whole dataset, of one article, or of one question."""
+        if "question" in item and isinstance(item.get("context"), str):
+            yield from self._paragraph(_title(item), {**item, "qas": [item]}, where)
+            return
         articles = objects(item, "data", where) if "data" in item else [(where, item)]
         for place, article in articles:
-            title = unquote(str(article.get("title") or "")).replace("_", " ")
+            title = _title(article)
             for below, paragraph in objects(article, "paragraphs", place):
                 yield from self._paragraph(title, paragraph, below)
 
@@ -49,7 +53,7 @@ class SQuAD(ItemFormat):
     def _answers(self, question: Record, context: Record, where: str) -> Record:
         if question.get("answers") is None:
             return {}
-        answers = list(objects(question, "answers", where))
+        answers = list(rows(question, "answers", where))
         texts = dict.fromkeys(field(answer, "text", str, place) for place, answer in answers)
         gold: list[Record] = []
         for place, answer in answers:
@@ -69,6 +73,10 @@ class SQuAD(ItemFormat):
             start = min(places, key=lambda place: abs(place - start))
         start, end = trimmed(text, start, start + len(wanted))
         return gold_span(context["id"], text, start, end) if end > start else {"id": context["id"]}
+
+
+def _title(item: Record) -> str:
+    return unquote(str(item.get("title") or "")).replace("_", " ")
 
 
 def _occurrences(text: str, part: str) -> list[int]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -138,6 +140,15 @@ def _skip_line(stream: BinaryIO) -> None:
         pass
 
 
+def start_of(path: Path, size: int) -> bytes:
+    """The first `size` bytes, uncompressed; within `looking` standard input is left whole."""
+    with open_binary(path) as stream:
+        try:
+            return stream.read(size)
+        except (EOFError, gzip.BadGzipFile, _zstd_error()) as error:
+            raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
+
+
 def open_binary(path: Path) -> BinaryIO:
     """Open a file or standard input ("-") for reading bytes, uncompressed on the way.
 
@@ -145,7 +156,7 @@ def open_binary(path: Path) -> BinaryIO:
     the process ends must not hold the lock of `sys.stdin`.
     """
     try:
-        raw = open(0 if path == STDIN else path, "rb", closefd=path != STDIN)  # noqa: SIM115
+        raw = _standard_input.open() if path == STDIN else open(path, "rb")  # noqa: SIM115
     except IsADirectoryError:
         raise DataError(f"{path}: this is a directory; name a file in it") from None
     except OSError as error:
@@ -158,6 +169,57 @@ def open_binary(path: Path) -> BinaryIO:
 
         return cast(BinaryIO, io.BufferedReader(ZstdReader(raw), _CHUNK))
     return raw
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """What is read from standard input inside is there again for the next one who opens it."""
+    _standard_input.looking = True
+    try:
+        yield
+    finally:
+        _standard_input.looking = False
+
+
+class _StandardInput:
+    """Standard input, and what was read of it by someone who only looked."""
+
+    def __init__(self) -> None:
+        self.looking = False
+        self._seen = bytearray()
+
+    def open(self) -> io.BufferedReader:
+        if not (self.looking or self._seen):
+            return open(0, "rb", closefd=False)
+        raw = _Again(bytes(self._seen), self._seen if self.looking else None)
+        if not self.looking:
+            self._seen.clear()
+        return io.BufferedReader(raw, _CHUNK)
+
+
+class _Again(io.RawIOBase):
+    """The bytes `before`, then the rest of standard input; what is new is added to `seen`."""
+
+    def __init__(self, before: bytes, seen: bytearray | None) -> None:
+        self._before = memoryview(before)
+        self._seen = seen
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if self._before:
+            data = bytes(self._before[: len(buffer)])
+            self._before = self._before[len(data) :]
+        else:
+            data = os.read(0, len(buffer))
+            if self._seen is not None:
+                self._seen += data
+        buffer[: len(data)] = data
+        return len(data)
+
+
+_standard_input = _StandardInput()
 
 
 def inputs_or_stdin(paths: list[Path] | None, verb: str) -> list[Path]:
