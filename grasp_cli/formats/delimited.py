@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TextIO
 
 from grasp_cli.formats.columns import named
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.records import Record, to_document
-from grasp_cli.pipe.sources import STDIN, open_binary
+from grasp_cli.pipe.sources import STDIN, damage_explained, open_binary
 
 
 class CSV:
@@ -57,12 +58,13 @@ class TSV(CSV):
 
 def _rows(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not blank, each with the line that it begins on."""
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # the default refuses long documents
+    csv.field_size_limit(min(LIMITS.line_bytes, 2**31 - 1))  # the default refuses long documents
     with (
         open_binary(path) as raw,
+        damage_explained(path),
         io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream,
     ):
-        reader, line = csv.reader(stream, delimiter=delimiter, strict=True), 1
+        reader, line = csv.reader(_lines(stream, name), delimiter=delimiter, strict=True), 1
         try:
             for row in reader:
                 if row:
@@ -72,6 +74,18 @@ def _rows(path: Path, name: str, delimiter: str) -> Iterator[tuple[int, list[str
             raise DataError(f"{name}:{line}: not {_KINDS[delimiter]} ({error})") from None
         except UnicodeDecodeError as error:
             raise DataError(f"{name}: not UTF-8 ({error.reason}); grasp reads UTF-8") from None
+
+
+def _lines(stream: TextIO, name: str) -> Iterator[str]:
+    """Lines with their ends, none longer than the limit."""
+    most = LIMITS.line_bytes
+    for number, line in enumerate(iter(lambda: stream.readline(most + 1), ""), start=1):
+        if len(line) > most:
+            raise DataError(
+                f"{name}:{number}: the line is longer than {LIMITS.line_mb} MB "
+                "(--max-line-mb allows more)"
+            )
+        yield line
 
 
 _KINDS = {",": "CSV", "\t": "TSV"}

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.records import Record
-from grasp_cli.pipe.sources import STDIN, open_binary
+from grasp_cli.pipe.sources import STDIN, damage_explained, open_binary
 from grasp_cli.text import segment
 
 MARKUP = (".md", ".markdown", ".rst")
@@ -72,11 +73,12 @@ def _suffix(path: Path) -> str:
 
 def _read(path: Path) -> str:
     name = "stdin" if path == STDIN else str(path)
-    with open_binary(path) as stream:
-        try:
-            data = stream.read()
-        except (EOFError, OSError) as error:
-            raise DataError(f"{name}: the compressed data is damaged: {error}") from None
+    with open_binary(path) as stream, damage_explained(path):
+        data = stream.read(LIMITS.line_bytes + 1)
+    if len(data) > LIMITS.line_bytes:
+        raise DataError(
+            f"{name}: a document of more than {LIMITS.line_mb} MB (--max-line-mb allows more)"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -16,7 +16,14 @@ from pathlib import Path
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.pipe.records import Record, to_record
-from grasp_cli.pipe.sources import STDIN, looking, open_binary, read_lines, start_of
+from grasp_cli.pipe.sources import (
+    STDIN,
+    damage_explained,
+    looking,
+    open_binary,
+    read_lines,
+    start_of,
+)
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
 _NAMES = ("num", "title", "question", "query", "desc", "description", "narr", "narrative")
@@ -84,7 +91,7 @@ def _rows(path: Path) -> Iterator[Record]:
 
 
 def _topics(path: Path) -> Iterator[Record]:
-    with open_binary(path) as stream:
+    with open_binary(path) as stream, damage_explained(path):
         text = _decoded(stream.read(), path)
     for count, topic in enumerate(_TOPIC.finditer(text), start=1):
         fields = {name.lower(): _plain(value) for name, value in _FIELD.findall(topic[2])}

@@ -7,7 +7,6 @@ largest object.
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -16,12 +15,11 @@ from pathlib import Path
 from typing import TextIO
 
 import orjson
-import zstandard
 
 from grasp_cli.pipe.errors import DataError
 from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.records import Record
-from grasp_cli.pipe.sources import STDIN, open_binary
+from grasp_cli.pipe.sources import STDIN, damage_explained, open_binary
 
 _CHUNK = 1 << 16
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -36,13 +34,15 @@ def read_objects(path: Path) -> Iterator[tuple[str, Record]]:
     no JSON, no object, not UTF-8, or ends too early.
     """
     name = "stdin" if path == STDIN else str(path)
-    with open_binary(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig") as stream:
+    with (
+        open_binary(path) as raw,
+        damage_explained(path),
+        io.TextIOWrapper(raw, encoding="utf-8-sig") as stream,
+    ):
         try:
             yield from _objects(_Buffer(stream, name))
         except UnicodeDecodeError as error:
             raise DataError(f"{name}: not UTF-8 ({error.reason}); grasp reads UTF-8") from None
-        except (EOFError, gzip.BadGzipFile, zstandard.ZstdError) as error:
-            raise DataError(f"{name}: the compressed data is damaged: {error}") from None
 
 
 def _objects(buffer: _Buffer) -> Iterator[tuple[str, Record]]:

@@ -11,6 +11,7 @@ import gzip
 import io
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -110,20 +111,17 @@ def read_lines(path: Path, on_bad_line: OnBadLine = raise_bad_line) -> Iterator[
     One that is too long goes to `on_bad_line`, with its start, and is left out if that returns.
     """
     most = LIMITS.line_bytes
-    with open_binary(path) as stream:
-        try:
-            for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), start=1):
-                if len(line) > most and not line.endswith(b"\n"):
-                    on_bad_line(_too_long(_name(path), number, line))
-                    _skip_line(stream)
-                    continue
-                text = line.rstrip(b"\r\n")
-                if number == 1 and text.startswith(_BOM):
-                    text = text[len(_BOM) :]
-                if text.strip():
-                    yield number, text
-        except (EOFError, gzip.BadGzipFile, _zstd_error()) as error:
-            raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
+    with open_binary(path) as stream, damage_explained(path):
+        for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), start=1):
+            if len(line) > most and not line.endswith(b"\n"):
+                on_bad_line(_too_long(_name(path), number, line))
+                _skip_line(stream)
+                continue
+            text = line.rstrip(b"\r\n")
+            if number == 1 and text.startswith(_BOM):
+                text = text[len(_BOM) :]
+            if text.strip():
+                yield number, text
 
 
 def _too_long(name: str, number: int, line: bytes) -> BadLine:
@@ -142,11 +140,19 @@ def _skip_line(stream: BinaryIO) -> None:
 
 def start_of(path: Path, size: int) -> bytes:
     """The first `size` bytes, uncompressed; within `looking` standard input is left whole."""
-    with open_binary(path) as stream:
-        try:
-            return stream.read(size)
-        except (EOFError, gzip.BadGzipFile, _zstd_error()) as error:
-            raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
+    with open_binary(path) as stream, damage_explained(path):
+        return stream.read(size)
+
+
+@contextmanager
+def damage_explained(path: Path) -> Iterator[None]:
+    """Turn what reading damaged compressed data raises into a `DataError`."""
+    import zstandard
+
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -232,9 +238,3 @@ def inputs_or_stdin(paths: list[Path] | None, verb: str) -> list[Path]:
 
 def _name(path: Path) -> str:
     return "stdin" if path == STDIN else str(path)
-
-
-def _zstd_error() -> type[Exception]:
-    import zstandard
-
-    return cast(type[Exception], zstandard.ZstdError)

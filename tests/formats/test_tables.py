@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from grasp_cli.formats import load_document_format
 from grasp_cli.formats.columns import parse_columns
 from grasp_cli.pipe.errors import DataError, MissingError, UsageError
+from grasp_cli.pipe.line_limit import LIMITS
 
 DOCUMENTS = [
     {"id": "d1", "title": "The Dam", "text": 'It "burst",\nthey\tsay.', "year": "1911"},
@@ -170,3 +171,13 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     path = written(tmp_path / "x", [["id", "text"]])
     with pytest.raises(DataError, match='no column "body"; its columns: id, text'):
         read("csv", path, text="body")
+
+
+def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LIMITS, "line_mb", 1)
+    path = tmp_path / "t.csv"
+    path.write_text("id,text\n1,short\n2," + "x" * (1 << 20))
+    found = load_document_format("csv", {}).documents(path)
+    assert next(found)["id"] == "1"
+    with pytest.raises(DataError, match=r"t\.csv:3: the line is longer than 1 MB"):
+        next(found)

@@ -41,7 +41,13 @@ def test_all_these_bytes_are_the_same_two_records(tmp_path: Path, data: bytes) -
     assert records == [{"id": "1", "question": "x"}, {"id": "2", "question": "y"}]
 
 
-@pytest.mark.parametrize("data", [gzip.compress(LINES)[:-9], zstandard.compress(LINES * 99)[:-5]])
+SPOILED = bytearray(gzip.compress(LINES * 99))
+SPOILED[12] ^= 0xFF  # within the deflated data
+
+
+@pytest.mark.parametrize(
+    "data", [gzip.compress(LINES)[:-9], zstandard.compress(LINES * 99)[:-5], bytes(SPOILED)]
+)
 def test_damaged_compressed_data_is_an_error_that_names_the_file(
     tmp_path: Path, data: bytes
 ) -> None:
