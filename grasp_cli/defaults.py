@@ -208,6 +208,14 @@ class ExperimentDefaults:
 
 
 @dataclass(frozen=True)
+class JobDefaults:
+    """Runs over many records."""
+
+    grace: float = 5.0  # seconds that a batch may take to finish after SIGINT or SIGTERM
+    rate_from: int = 100  # records from which on --max-errors N% is looked at under way
+
+
+@dataclass(frozen=True)
 class TrainEvidenceDefaults:
     """`grasp train evidence`."""
 
@@ -246,6 +254,7 @@ EVALUATE = EvaluateDefaults()
 VALIDATE = ValidateDefaults()
 DOCTOR = DoctorDefaults()
 EXPERIMENT = ExperimentDefaults()
+JOB = JobDefaults()
 TRAIN_EVIDENCE = TrainEvidenceDefaults()
 
 PROFILE = "embedded"

@@ -9,19 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
-    AllowEmpty,
     Dtype,
-    Expect,
-    Inputs,
-    OnError,
-    OnErrorOption,
-    Output,
     Profile,
     ProfileOption,
-    Quarantine,
-    Quiet,
     Stream,
     Threads,
     fair_threads,
@@ -31,7 +24,8 @@ from grasp_cli.defaults import ANSWER
 from grasp_cli.models.profiles import model_for
 from grasp_cli.pipe.engine import EachStage, Stage
 from grasp_cli.pipe.errors import UsageError
-from grasp_cli.pipe.sources import STDIN, inputs_or_stdin
+from grasp_cli.pipe.manifest import Recipe
+from grasp_cli.pipe.sinks import is_file
 
 
 class ReaderName(str, Enum):
@@ -58,9 +52,14 @@ _LONGEST = {
 _STYLE = PromptStyle(ANSWER.prompt)
 
 
+# The profile only chooses a reader; a URL may move, the model's name tells what answers there.
+_FREE = ("threads", "concurrency", "url", "profile", "reader_model", "cache")
+_FREE += ("connect_timeout", "read_timeout", "retries", "max_wait", "give_up_after")
+
+
+@job(free=_FREE)
 def answer(
-    files: Inputs = None,
-    output: Output = None,
+    stream: Stream,
     reader: Annotated[
         ReaderName | None,
         typer.Option(
@@ -157,11 +156,6 @@ def answer(
     ] = Dtype.auto,
     profile: ProfileOption = DEFAULT_PROFILE,
     threads: Threads = None,
-    expect: Expect = None,
-    allow_empty: AllowEmpty = False,
-    on_error: OnErrorOption = OnError.fail,
-    quarantine: Quarantine = None,
-    quiet: Quiet = False,
 ) -> None:
     """Answer each question from its compressed context (or its contexts) with a language model.
 
@@ -169,16 +163,6 @@ def answer(
 
     grasp answer --reader ollama --reader-model qwen2.5:3b compressed.jsonl
     """
-    stream = Stream(
-        verb="answer",
-        inputs=inputs_or_stdin(files, "answer"),
-        output=output,
-        expect=expect,
-        allow_empty=allow_empty,
-        on_error=on_error,
-        quarantine=quarantine,
-        quiet=quiet,
-    )
     stage = stage_of(
         reader and reader.value,
         reader_model,
@@ -190,7 +174,7 @@ def answer(
         max_new_tokens=max_new_tokens,
         concurrency=concurrency,
         cache=cache,
-        stop=output is not None and output != STDIN,
+        stop=is_file(stream.output),
         connect_timeout=connect_timeout,
         read_timeout=read_timeout,
         retries=retries,
@@ -199,7 +183,17 @@ def answer(
         dtype=dtype.value,
         threads=fair_threads(threads),
     )
-    run(stage, stream)
+
+    def recipe() -> Recipe:
+        from grasp_cli.models.checksums import checked
+
+        name, model = _resolved(reader and reader.value, reader_model, profile.value)
+        local = name is ReaderName.transformers
+        resolved = {"reader": name, "max_new_tokens": max_new_tokens or _LONGEST[prompt]}
+        weights = checked(model) if local else {"name": model, "sha256": None}
+        return stream.recipe(resolved, {"reader": weights})
+
+    run(stage, stream, recipe=recipe)
 
 
 def stage_of(
@@ -225,9 +219,9 @@ def stage_of(
     from grasp_cli.readers.retrying import RetryingReader
     from grasp_cli.readers.stage import AnswerAtOnce, Answering, AnswerInOrder
 
-    name = ReaderName(reader) if reader else READER_OF_PROFILE[Profile(profile)]
+    name, model = _resolved(reader, model, profile)
     asked = ReaderSettings(
-        model=model or _default_model(name),
+        model=model,
         max_new_tokens=max_new_tokens or _LONGEST[PromptStyle(prompt)],
         concurrency=concurrency,
         **settings,
@@ -240,6 +234,12 @@ def stage_of(
         made = CachedReader(made, AnswerCache(Path(cache), say))
     answering = Answering(made, prompt, compare, say)
     return AnswerInOrder(answering) if local else AnswerAtOnce(answering, concurrency, stop=stop)
+
+
+def _resolved(reader: str | None, model: str | None, profile: str) -> tuple[ReaderName, str]:
+    """The reader and its model, where they were given or not."""
+    name = ReaderName(reader) if reader else READER_OF_PROFILE[Profile(profile)]
+    return name, model or _default_model(name)
 
 
 def _default_model(reader: ReaderName) -> str:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from grasp_cli.cli import compress_options as given
+from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
-    AllowEmpty,
-    Expect,
-    Inputs,
-    OnError,
-    OnErrorOption,
-    Output,
     ProfileOption,
-    Quarantine,
-    Quiet,
     Stream,
     Threads,
     fair_threads,
     run,
 )
 from grasp_cli.defaults import CAUSAL, COMPRESS, TEXT, CausalDefaults, compress_settings
-from grasp_cli.pipe.sources import inputs_or_stdin
+from grasp_cli.pipe.manifest import Recipe
 
 _METHOD = given.MethodName(COMPRESS.method)
 _ON_EMPTY = given.OnEmpty(COMPRESS.on_empty)
@@ -31,9 +26,13 @@ _QUANTIZE = given.Quantize(CAUSAL.quantize)
 _SCOPE = given.Scope(CAUSAL.context_scope)
 
 
+_MODELS = ("coarse_model", "embedder", "classifier", "compressor")  # in the manifest by weights
+_FREE = ("threads", "window", "verify_prefix", *_MODELS)
+
+
+@job(free=_FREE)
 def compress(
-    files: Inputs = None,
-    output: Output = None,
+    stream: Stream,
     method: given.Method = _METHOD,
     coarse: given.Coarse = COMPRESS.coarse,
     fine: given.Fine = COMPRESS.fine,
@@ -77,11 +76,6 @@ def compress(
     window: given.Window = COMPRESS.window,
     profile: ProfileOption = DEFAULT_PROFILE,
     threads: Threads = None,
-    expect: Expect = None,
-    allow_empty: AllowEmpty = False,
-    on_error: OnErrorOption = OnError.fail,
-    quarantine: Quarantine = None,
-    quiet: Quiet = False,
 ) -> None:
     """Keep the sentences of each record's contexts that its question needs, word for word.
 
@@ -92,7 +86,7 @@ def compress(
 
     grasp compress --method lead retrieved.jsonl -o lead.jsonl
     """
-    from grasp_cli.compression.setup import Asked
+    from grasp_cli.compression.setup import Asked, model_names
     from grasp_cli.compression.setup import compressor as stage_of
 
     options = compress_settings(
@@ -124,16 +118,6 @@ def compress(
         explain=explain,
         window=window,
     )
-    stream = Stream(
-        "compress",
-        inputs_or_stdin(files, "compress"),
-        output,
-        expect,
-        allow_empty,
-        on_error,
-        quarantine,
-        quiet,
-    )
     asked = Asked(
         profile=profile.value,
         preset=preset.value,
@@ -150,6 +134,19 @@ def compress(
             device, quantize.value, context_scope.value, max_input_tokens, verify_prefix
         ),
         threads=fair_threads(threads),
-        quiet=quiet,
+        quiet=stream.quiet,
     )
-    run(stage_of(options, asked), stream)
+    stage = stage_of(options, asked)
+
+    def recipe() -> Recipe:
+        from grasp_cli.models.checksums import checked
+
+        resolved = {
+            **asdict(stage.options),
+            "dtype": stage.setting.dtype,
+            "tokenizer": stage.counter.name,
+        }
+        names = model_names(stage.options, asked)
+        return stream.recipe(resolved, {role: checked(name) for role, name in names.items()})
+
+    run(stage, stream, recipe=recipe)

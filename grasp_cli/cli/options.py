@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grasp_cli import defaults
-from grasp_cli.pipe.engine import EachStage, Stage, Tally, run_each, run_stage
-from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.engine import EachStage, Stage
+from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.job import Job, Plan, no_record
+from grasp_cli.pipe.limits import MaxErrors
 from grasp_cli.pipe.log import LOG
-from grasp_cli.pipe.progress import aside, watching
+from grasp_cli.pipe.manifest import Recipe
+from grasp_cli.pipe.output import Resuming
+from grasp_cli.pipe.progress import watching
 from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.shards import Shard
 from grasp_cli.pipe.sinks import Sink, open_sink
-from grasp_cli.pipe.sources import STDIN, BadLine, OnBadLine, read_records
+from grasp_cli.pipe.sources import BadLine, OnBadLine, read_records
 
 
 class OnError(str, Enum):
@@ -63,6 +68,35 @@ Output = Annotated[
         metavar="FILE",
         show_default=False,
         help="Write this file, whole or not at all; .gz and .zst compress.",
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with FILE.part of an interrupted run, or add what is new in the input to FILE.",
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="With --resume: also where options, models or index differ."),
+]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        show_default=False,
+        help="Only this share of the records, by a hash of their ids; see grasp merge.",
+    ),
+]
+MaxErrorsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-errors",
+        metavar="N|N%",
+        show_default=False,
+        help="Stop when more records than this failed or could not be read.",
     ),
 ]
 Expect = Annotated[
@@ -116,6 +150,11 @@ class Stream:
     on_error: OnError = OnError.fail
     quarantine: Path | None = None
     quiet: bool = False
+    shard: Shard | None = None
+    max_errors: MaxErrors | None = None
+    resuming: Resuming = field(default_factory=Resuming)
+    options: Mapping[str, Any] = field(default_factory=dict)  # the verb's own, as given
+    free: frozenset[str] = frozenset()  # those of them that do not decide what is written
     bad_lines: list[str] = field(default_factory=list, compare=False)
 
     def say(self, text: str) -> None:
@@ -123,44 +162,62 @@ class Stream:
         if not self.quiet:
             LOG.say(text)
 
+    def recipe(
+        self,
+        options: Mapping[str, Any] | None = None,
+        models: Mapping[str, Mapping[str, str | None]] | None = None,
+        index: str | None = None,
+    ) -> Recipe:
+        """What decides the output: the verb's options, with `options` as they were resolved."""
+        resolved = {**self.options, **(options or {})}
+        shard = str(self.shard) if self.shard else None
+        return Recipe(self.verb, resolved, models or {}, index, shard, self.free)
 
-def run(stage: Stage | EachStage, stream: Stream, records: Iterable[Record] | None = None) -> None:
+    def plan(self) -> Plan:
+        """The job that the options ask for."""
+        return Plan(
+            self.inputs,
+            self.output,
+            self.expect,
+            self.allow_empty,
+            self.shard,
+            self.max_errors,
+            self.resuming,
+            _with_resume(sys.argv[1:]),
+        )
+
+
+def _with_resume(arguments: list[str]) -> str:
+    """The command that goes on with what this one left."""
+    more = [] if "--resume" in arguments else ["--resume"]
+    return shlex.join(["grasp", *arguments, *more])
+
+
+def run(
+    stage: Stage | EachStage,
+    stream: Stream,
+    records: Iterable[Record] | None = None,
+    recipe: Callable[[], Recipe] | None = None,
+) -> None:
     """Read, process and write until the input ends; exits with the run's code.
 
-    `records` replaces the reading of `stream.inputs` (a single question, say).
+    `records` replaces the reading of `stream.inputs` (a single question, say). `recipe` says what
+    decides the output; without it the options as given do.
     """
-    tally, started = Tally(), time.perf_counter()
+    job = Job(stream.plan(), stream.say, LOG.error)
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))  # where a library prints; ours is fd 1
         progress = stack.enter_context(watching(stream.inputs))
         if records is None:
-            handler = bad_line_handler(stream, stack)
-            records = read_records(stream.inputs, handler, progress.took)
-        sink = stack.enter_context(
-            open_sink(stream.output, expect=stream.expect, inputs=stream.inputs)
-        )
-        for batch in _batches(stage, progress.reading(records), tally):
-            with aside(stream.output in (None, STDIN)):
-                for record in batch:
-                    sink.write(record)
-                sink.flush()
-            progress.advance(len(batch))
-        refuse_empty(tally.read, stream)
-    _report(stream, sink, tally, time.perf_counter() - started)
-    if code := tally.exit_code() or (7 if stream.bad_lines else 0):
+            handler = bad_line_handler(stream, stack, job)
+            records = read_records(stream.inputs, handler, progress.took, job.fingerprint)
+        code = job.run(stage, records, recipe or stream.recipe, progress)
+    if code := code or (7 if stream.bad_lines else 0):
         raise typer.Exit(code)
 
 
-def _batches(
-    stage: Stage | EachStage, records: Iterable[Record], tally: Tally
-) -> Iterator[list[Record]]:
-    if isinstance(stage, Stage):
-        return run_stage(stage, records, tally)
-    return run_each(stage, records, tally)
-
-
-def bad_line_handler(stream: Stream, stack: ExitStack) -> OnBadLine:
-    """What `--on-error` asks for, as the handler that the reader calls."""
+def bad_line_handler(stream: Stream, stack: ExitStack, job: Job | None = None) -> OnBadLine:
+    """What `--on-error` asks for, as the handler that the reader calls; `job` counts the lines."""
     if stream.on_error is OnError.quarantine and stream.quarantine is None:
         raise UsageError("--on-error quarantine needs --quarantine FILE")
     keep: Sink | None = None
@@ -171,6 +228,8 @@ def bad_line_handler(stream: Stream, stack: ExitStack) -> OnBadLine:
         if stream.on_error is OnError.fail:
             raise bad.error
         stream.bad_lines.append(f"{bad.path}:{bad.number}")
+        if job is not None:
+            job.tally.unreadable += 1
         stream.say(str(bad.error))
         if keep:
             keep.write(
@@ -188,22 +247,7 @@ def bad_line_handler(stream: Stream, stack: ExitStack) -> OnBadLine:
 def refuse_empty(count: int, stream: Stream) -> None:
     """An input without a record is what a dead upstream looks like: exit 4, nothing renamed."""
     if count == 0 and not stream.allow_empty:
-        names = ", ".join("stdin" if str(path) == "-" else str(path) for path in stream.inputs)
-        raise DataError(
-            f"{names or 'input'}: no record at all; did the stage before fail? "
-            "(--allow-empty accepts it)"
-        )
-
-
-def _report(stream: Stream, sink: Sink, tally: Tally, seconds: float) -> None:
-    parts = [f"{tally.read} read", f"{sink.count} written"]
-    if tally.failed:
-        parts.append(f"{tally.failed} failed")
-    if tally.passed_on:
-        parts.append(f"{tally.passed_on} passed on with an earlier error")
-    if stream.bad_lines:
-        parts.append(f"{len(stream.bad_lines)} unreadable")
-    stream.say(f"{', '.join(parts)}, {seconds:.1f} s")
+        raise no_record(stream.inputs)
 
 
 def fair_threads(given: int | None) -> int:

@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grasp_cli.cli.index_options import DenseModel
+from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_INDEX,
-    AllowEmpty,
-    Expect,
     IndexDirectory,
-    Inputs,
-    OnError,
-    OnErrorOption,
-    Output,
     Profile,
-    Quarantine,
-    Quiet,
     Stream,
     Threads,
     fair_threads,
@@ -29,8 +22,8 @@ from grasp_cli.cli.options import (
 )
 from grasp_cli.defaults import RETRIEVE
 from grasp_cli.pipe.engine import Stage
-from grasp_cli.pipe.errors import ProcessingError, UsageError
-from grasp_cli.pipe.sources import inputs_or_stdin
+from grasp_cli.pipe.errors import ProcessingError
+from grasp_cli.pipe.manifest import Recipe
 
 if TYPE_CHECKING:
     from grasp_cli.models.cross_encoder import CrossEncoder
@@ -103,8 +96,13 @@ _MODE = Mode(RETRIEVE.mode)
 _FUSION = Fusion(RETRIEVE.fusion)
 
 
+# The index stands in the manifest by its content, models by their weights.
+_FREE = ("threads", "directory", "profile", "dense_model", "rerank")
+
+
+@job(free=_FREE, instead="question")
 def retrieve(
-    inputs: Inputs = None,
+    stream: Stream,
     directory: IndexDirectory = DEFAULT_INDEX,
     top_k: TopK = RETRIEVE.top_k,
     rrf_k: RrfK = RETRIEVE.rrf_k,
@@ -117,13 +115,7 @@ def retrieve(
     question: Question = None,
     dense_model: DenseModel = None,
     profile: IndexProfile = None,
-    output: Output = None,
-    expect: Expect = None,
     threads: Threads = None,
-    allow_empty: AllowEmpty = False,
-    on_error: OnErrorOption = OnError.fail,
-    quarantine: Quarantine = None,
-    quiet: Quiet = False,
 ) -> None:
     """Add the best passages of an index to each question, as `contexts`.
 
@@ -133,10 +125,6 @@ def retrieve(
 
     grasp retrieve questions.jsonl --rerank cross-encoder/ms-marco-MiniLM-L-6-v2
     """
-    if question is not None and inputs:
-        raise UsageError("-q gives the question, so no FILE is read: leave one of them out")
-    files = inputs_or_stdin(inputs, "retrieve") if question is None else []
-    stream = Stream("retrieve", files, output, expect, allow_empty, on_error, quarantine, quiet)
     stage = stage_of(
         directory,
         fair_threads(threads),
@@ -152,7 +140,19 @@ def retrieve(
         dense_model=dense_model,
         profile=profile and profile.value,
     )
-    run(stage, stream, [{"id": "q1", "question": question}] if question is not None else None)
+
+    def recipe() -> Recipe:
+        from grasp_cli.models.checksums import checked
+        from grasp_cli.retrieval.store import Manifest
+
+        made = Manifest.read(directory)
+        models = {"dense": {key: made.model[key] for key in ("name", "sha256")}}
+        if rerank:
+            models["rerank"] = checked(rerank)
+        return stream.recipe({}, models, made.content)
+
+    records = [{"id": "q1", "question": question}] if question is not None else None
+    run(stage, stream, records, recipe)
 
 
 def stage_of(

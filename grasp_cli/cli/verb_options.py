@@ -14,8 +14,8 @@ from grasp_cli.pipe.errors import UsageError
 # What belongs to the stream of a run, or to the one who runs it, and not to what is computed.
 _NOT_HERE = {
     "inputs", "files", "output", "expect", "allow_empty", "on_error", "quarantine", "quiet",
-    "threads", "latency", "directory", "question", "append", "delete_ids", "resume", "verify",
-    "stats",
+    "max_errors", "shard", "force", "threads", "latency", "directory", "question", "append",
+    "delete_ids", "resume", "verify", "stats",
 }  # fmt: skip
 
 

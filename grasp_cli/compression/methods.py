@@ -143,12 +143,17 @@ def settled(
 
 def needed(options: CompressDefaults, models: Models) -> list[str]:
     """The models that a run reads, by name or path."""
+    return [getattr(models, role) for role in needed_roles(options)]
+
+
+def needed_roles(options: CompressDefaults) -> list[str]:
+    """The roles (fields of `Models`) of the models that a run reads."""
     roles = list(_ROLES[options.method])
     if options.method == "grasp":
         roles = ["coarse"] * options.coarse + ["embedder", "classifier"] * options.fine
     if options.redundancy:
         roles.append("embedder")
-    return [getattr(models, role) for role in roles]
+    return roles
 
 
 def _grasp(options: CompressDefaults, models: Models, encoders: Encoders) -> Method:

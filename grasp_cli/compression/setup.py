@@ -15,6 +15,7 @@ from grasp_cli.compression.methods import (
     Models,
     build,
     needed,
+    needed_roles,
     number_format,
     settled,
 )
@@ -106,6 +107,12 @@ def compressor(options: CompressDefaults, asked: Asked, shared: Shared | None = 
         options,
         Setting(asked.profile, number_format(options, models), asked.splitter),
     )
+
+
+def model_names(options: CompressDefaults, asked: Asked) -> dict[str, str]:
+    """The models that a compressor reads, name or path by role."""
+    models = _models(options, asked)
+    return {role: getattr(models, role) for role in needed_roles(options)}
 
 
 def _refuse_contradictions(options: CompressDefaults) -> None:

@@ -17,6 +17,7 @@ from contextlib import closing
 from typing import Protocol, runtime_checkable
 
 from grasp_cli.pipe.errors import RecordError, ServerGone
+from grasp_cli.pipe.interruption import Interruption
 from grasp_cli.pipe.masking import masked
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.threads import DaemonThreads
@@ -48,11 +49,14 @@ class EachStage(Protocol):
 
 
 class Tally:
-    """What became of the records of a run."""
+    """What became of the records of a run; `read` are those that the stage was given."""
 
     def __init__(self) -> None:
         self.read = 0
         self.passed_on = 0  # came with an error of an earlier stage
+        self.skipped = 0  # done by an earlier run
+        self.elsewhere = 0  # of other shards
+        self.unreadable = 0  # lines
         self.failures: Counter[int] = Counter()  # exit code of the failure -> records
         self.gone = False  # the server was given up
 
@@ -71,9 +75,17 @@ class Tally:
         return 5 if all_failed and 5 in self.failures and len(self.failures) == 1 else 7
 
 
-def run_stage(stage: Stage, records: Iterable[Record], tally: Tally) -> Iterator[list[Record]]:
-    """Records after `stage`, in lists of what one window gave, so that a caller can flush each."""
-    for window in arrived(records, stage.window):
+def run_stage(
+    stage: Stage,
+    records: Iterable[Record],
+    tally: Tally,
+    interruption: Interruption | None = None,
+) -> Iterator[list[Record]]:
+    """Records after `stage`, in lists of what one window gave, so that a caller can flush each.
+
+    An interruption is raised between two windows.
+    """
+    for window in arrived(records, stage.window, interruption):
         tally.read += len(window)
         todo = [record for record in window if "error" not in record]
         tally.passed_on += len(window) - len(todo)
@@ -84,20 +96,33 @@ def run_stage(stage: Stage, records: Iterable[Record], tally: Tally) -> Iterator
         ]
 
 
-def run_each(stage: EachStage, records: Iterable[Record], tally: Tally) -> Iterator[list[Record]]:
+def run_each(
+    stage: EachStage,
+    records: Iterable[Record],
+    tally: Tally,
+    interruption: Interruption | None = None,
+) -> Iterator[list[Record]]:
     """As `run_stage`, with up to `stage.workers` records in flight at once.
 
-    What the stage raises ends the run once the records before that one are given out.
+    What the stage raises ends the run once the records before that one are given out; an
+    interruption, once those are that a worker has begun with.
     """
+    interruption = interruption or Interruption()
     events: queue.Queue[Record | BaseException | None] = queue.Queue()
     room = threading.Semaphore(2 * stage.workers)
     _start_reader(records, events.put, room)
-    waiting: deque[tuple[Record, Future[Outcome] | None]] = deque()
+    waiting: _InFlight = deque()
     end: BaseException | bool = False
     with closing(DaemonThreads(stage.workers)) as pool:
         while not end or waiting:
+            if interruption.asked:
+                end, waiting = True, _begun(waiting)
+                if not waiting:
+                    break
             if not end:
-                event = events.get()
+                event = events.get() if waiting else interruption.wait(events.get)
+                if interruption.asked:
+                    continue
                 if isinstance(event, dict):
                     tally.read += 1
                     waiting.append((event, _submit(pool, stage, event, events)))
@@ -119,11 +144,23 @@ def run_each(stage: EachStage, records: Iterable[Record], tally: Tally) -> Itera
                 )
             if ready:
                 yield ready
+    interruption.check()
     if isinstance(end, BaseException):
         raise end
 
 
 _WAKE = RuntimeError("a record in flight is done")
+_InFlight = deque[tuple[Record, "Future[Outcome] | None"]]
+
+
+def _begun(waiting: _InFlight) -> _InFlight:
+    """Of the records in flight those, from the first on, that are done or being worked on."""
+    begun: _InFlight = deque()
+    for record, future in waiting:
+        if future is not None and future.cancel():
+            break
+        begun.append((record, future))
+    return begun
 
 
 def _submit(
@@ -154,13 +191,16 @@ def settle(record: Record, outcome: Outcome, stage: str, tally: Tally) -> Record
     return {**record, "error": error}
 
 
-def arrived(records: Iterable[Record], window: int) -> Iterator[list[Record]]:
+def arrived(
+    records: Iterable[Record], window: int, interruption: Interruption | None = None
+) -> Iterator[list[Record]]:
     """Lists of what has already arrived, 1 to `window` records each, never waiting for more."""
+    interruption = interruption or Interruption()
     inbox: queue.Queue[Record | BaseException | None] = queue.Queue(maxsize=window)
     _start_reader(records, inbox.put)
     while True:
         batch: list[Record] = []
-        item = inbox.get()
+        item = interruption.wait(inbox.get)
         while isinstance(item, dict):
             batch.append(item)
             if len(batch) == window:

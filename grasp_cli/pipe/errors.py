@@ -12,10 +12,15 @@ GraspError            1    a bug, unless a subclass says otherwise
     │   └── ServerGone     it has failed so often in a row that it is asked no more
     └── TooSlow       5    no answer within the time allowed
 
+Interrupted         128 + N, for signal N: somebody wants us to stop; no `Exception`, so nothing
+                    between the place and `main` takes it for a failure
+
 A message is one sentence that says what happened, where, and what to do next.
 """
 
 from __future__ import annotations
+
+INTERRUPTED = 130  # also what Ctrl-C ends with where no handler of ours is installed
 
 
 class GraspError(Exception):
@@ -94,3 +99,19 @@ class TooSlow(RecordError):
 
     exit_code = 5
     retryable = True
+
+
+class Interrupted(BaseException):
+    """A signal (SIGINT, SIGTERM) asks us to stop."""
+
+    def __init__(self, signal: int) -> None:
+        super().__init__(f"stopped by signal {signal}")
+        self.exit_code = 128 + signal
+
+
+def exit_code_of(error: BaseException) -> int:
+    """What the process ends with when `error` is raised."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    code = getattr(error, "exit_code", 1)  # also of typer.Exit
+    return code if isinstance(code, int) else 1

@@ -1,67 +1,61 @@
 """Write JSONL: to standard output, or to a file that appears only when it is complete.
 
 A file is written as FILE.part beside its place and renamed at the end, so that FILE is either
-the old one or the whole new one. `.gz` and `.zst` are compressed by name.
+the old one or the whole new one. `.gz` and `.zst` are compressed by name. What stages write to a
+file, so that it can be continued, is in `pipe.output`.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Protocol
 
 from grasp_cli.pipe import json_lines
-from grasp_cli.pipe.errors import DataError, PipeClosed, ProcessingError, UsageError
-from grasp_cli.pipe.sources import STDIN, read_lines
+from grasp_cli.pipe.errors import PipeClosed, ProcessingError, UsageError
+from grasp_cli.pipe.expectation import Expectation
+from grasp_cli.pipe.part import Part
+from grasp_cli.pipe.sources import STDIN
+
+
+class Lines(Protocol):
+    """Takes lines, and hands them on when it is flushed."""
+
+    def write_line(self, line: bytes, /) -> None: ...
+    def flush(self) -> None: ...
 
 
 class Sink:
     """Takes records one by one and counts them; `flush` hands on what was written so far."""
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
-        self._stream = stream
-        self._name = name
+    def __init__(self, lines: Lines, expectation: Expectation | None = None) -> None:
+        self._lines = lines
+        self._expectation = expectation
+        self._ids: set[str] | None = set() if expectation and expectation.ids else None
         self.count = 0
-        self.ids: set[str] | None = None  # kept only when `Expectation` asks for it
 
     def write(self, record: dict[str, Any]) -> None:
         """Write one record as one line."""
         self.write_line(json_lines.dumps(record))
-        if self.ids is not None:
-            self.ids.add(record["id"])
+        if self._ids is not None:
+            self._ids.add(record["id"])
 
     def write_line(self, line: bytes) -> None:
         """Write one line of bytes, given without its newline."""
-        with _closed_pipe(self._name):
-            self._stream.write(line + b"\n")
+        self._lines.write_line(line)
         self.count += 1
 
     def flush(self) -> None:
         """Hand on what was written so far."""
-        with _closed_pipe(self._name):
-            self._stream.flush()
+        self._lines.flush()
 
-
-class Expectation:
-    """`--expect N|FILE`: how many records, or which ids, the output must hold."""
-
-    def __init__(self, given: str) -> None:
-        self.given = given
-        self.count = int(given) if given.isdigit() else None
-        self.ids = None if self.count is not None else _ids_of(Path(given))
-
-    def check(self, sink: Sink) -> None:
-        """Raise `DataError` where records are missing from what `sink` took."""
-        if self.count is not None and sink.count != self.count:
-            raise DataError(f"--expect {self.count}: {sink.count} records were written")
-        missing = sorted((self.ids or set()) - (sink.ids or set()))
-        if missing:
-            shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-            raise DataError(f"--expect {self.given}: {len(missing)} ids are missing: {shown}")
+    def check(self) -> None:
+        """Raise `DataError` where the expectation is not met."""
+        if self._expectation:
+            self._expectation.check(self.count, (self._ids or set()).__contains__)
 
 
 @contextmanager
@@ -74,37 +68,57 @@ def open_sink(
     otherwise the file that was there before stays as it was and FILE.part is removed.
     """
     expectation = Expectation(expect) if expect is not None else None
-    if path is None or path == STDIN:
-        yield from _standard_output(expectation)
+    if path is None or not is_file(path):
+        with open_stream(path) as stream:
+            sink = Sink(stream, expectation)
+            yield sink
+            sink.flush()
+            sink.check()
         return
-    _refuse_input(path, inputs)
-    part = path.with_name(path.name + ".part")
+    refuse_input(path, inputs)
+    part = Part(path)
     try:
-        stream = _open_for_writing(part, path.name)
+        sink = Sink(part, expectation)
+        yield sink
+        sink.check()
+        part.finish()
+    finally:
+        part.discard()
+
+
+def is_file(path: Path | None) -> bool:
+    """Whether the output is a file of its own: no standard output, no device, no pipe."""
+    return path is not None and path != STDIN and (path.is_file() or not path.exists())
+
+
+class _Stream:
+    """Lines to what is open already, or is no regular file."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def write_line(self, line: bytes, /) -> None:
+        with _closed_pipe(self._name):
+            self._stream.write(line + b"\n")
+
+    def flush(self) -> None:
+        with _closed_pipe(self._name):
+            self._stream.flush()
+
+
+@contextmanager
+def open_stream(path: Path | None) -> Iterator[Lines]:
+    """Standard output, or a device or pipe that is there."""
+    named = path is not None and path != STDIN
+    try:
+        stream = open(path if named and path else 1, "wb", closefd=named)  # noqa: SIM115
     except OSError as error:
         raise ProcessingError(f"{path}: cannot be written: {error.strerror}") from None
     try:
-        with stream:
-            sink = _counting(Sink(stream, str(path)), expectation)
-            yield sink
-        if expectation:
-            expectation.check(sink)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _standard_output(expectation: Expectation | None) -> Iterator[Sink]:
-    stream = open(1, "wb", closefd=False)  # noqa: SIM115 - closed below, with care
-    sink = _counting(Sink(stream, "standard output"), expectation)
-    try:
-        yield sink
-        sink.flush()
+        yield _Stream(stream, str(path) if named else "standard output")
     finally:
         _drop_buffer(stream)
-    if expectation:
-        expectation.check(sink)
 
 
 def _drop_buffer(stream: BinaryIO) -> None:
@@ -114,12 +128,6 @@ def _drop_buffer(stream: BinaryIO) -> None:
     except BrokenPipeError:
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, sys.__stdout__.fileno() if sys.__stdout__ else 1)
-
-
-def _counting(sink: Sink, expectation: Expectation | None) -> Sink:
-    if expectation and expectation.ids is not None:
-        sink.ids = set()
-    return sink
 
 
 @contextmanager
@@ -132,28 +140,8 @@ def _closed_pipe(name: str) -> Iterator[None]:
         raise ProcessingError(f"{name}: writing failed: {error.strerror}") from None
 
 
-def _open_for_writing(part: Path, name: str) -> BinaryIO:
-    if name.endswith(".gz"):
-        return cast(BinaryIO, gzip.GzipFile(part, "wb", mtime=0))
-    if name.endswith(".zst"):
-        import zstandard
-
-        return cast(BinaryIO, zstandard.open(part, "wb"))
-    return open(part, "wb")
-
-
-def _refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+def refuse_input(path: Path, inputs: Iterable[Path]) -> None:
+    """Raise `UsageError` where the output is also an input."""
     for given in inputs:
         if given != STDIN and path.exists() and given.exists() and path.samefile(given):
             raise UsageError(f"-o {path}: this is also an input; write to another file")
-
-
-def _ids_of(path: Path) -> set[str]:
-    from grasp_cli.pipe.records import ALIASES
-
-    ids = set()
-    for position, (number, line) in enumerate(read_lines(path), start=1):
-        value = json_lines.loads(line, f"{path}:{number}")
-        found = (value.get(key) for key in ("id", *ALIASES["id"]))
-        ids.add(str(next((key for key in found if key is not None), f"q{position}")))
-    return ids

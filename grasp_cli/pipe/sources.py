@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, UsageError
+from grasp_cli.pipe.fingerprint import Fingerprint
 from grasp_cli.pipe.line_limit import LIMITS
 from grasp_cli.pipe.log import is_terminal
 from grasp_cli.pipe.records import Record, to_document, to_record
@@ -28,7 +29,7 @@ from grasp_cli.pipe.seen import SeenIds
 STDIN = Path("-")
 _BOM = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_CHUNK = 1 << 16
+_CHUNK = 1 << 17
 _LINE_BITS = 40  # of a place: above them the number of the file
 
 
@@ -58,13 +59,16 @@ def take_no_note(count: int) -> None:
 
 
 def read_records(
-    paths: Iterable[Path], on_bad_line: OnBadLine = raise_bad_line, took: Took = take_no_note
+    paths: Iterable[Path],
+    on_bad_line: OnBadLine = raise_bad_line,
+    took: Took = take_no_note,
+    fingerprint: Fingerprint | None = None,
 ) -> Iterator[Record]:
     """Records of all files in turn, checked (`pipe.records`); equal ids are refused.
 
-    `took` is told the bytes of each line read.
+    `took` is told the bytes of each line read; `fingerprint` takes in what the files hold.
     """
-    return _read(paths, to_record, on_bad_line, took)
+    return _read(paths, to_record, on_bad_line, took, fingerprint)
 
 
 def read_documents(
@@ -75,14 +79,18 @@ def read_documents(
 
 
 def _read(
-    paths: Iterable[Path], check: Check, on_bad_line: OnBadLine, took: Took
+    paths: Iterable[Path],
+    check: Check,
+    on_bad_line: OnBadLine,
+    took: Took,
+    fingerprint: Fingerprint | None = None,
 ) -> Iterator[Record]:
     seen = SeenIds()
     names: list[str] = []
     total = 0
     for path in paths:
         names.append(_name(path))
-        for number, line in read_lines(path, on_bad_line):
+        for number, line in read_lines(path, on_bad_line, fingerprint):
             took(len(line) + 1)
             total += 1
             where = f"{names[-1]}:{number}"
@@ -93,6 +101,8 @@ def _read(
                 on_bad_line(BadLine(names[-1], number, line, error))
                 continue
             yield record
+    if fingerprint is not None:
+        fingerprint.whole = True
 
 
 def _refuse_seen(key: str, seen: SeenIds, names: list[str], number: int) -> None:
@@ -105,13 +115,17 @@ def _refuse_seen(key: str, seen: SeenIds, names: list[str], number: int) -> None
         )
 
 
-def read_lines(path: Path, on_bad_line: OnBadLine = raise_bad_line) -> Iterator[tuple[int, bytes]]:
+def read_lines(
+    path: Path,
+    on_bad_line: OnBadLine = raise_bad_line,
+    fingerprint: Fingerprint | None = None,
+) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank, without line ends and byte-order mark.
 
     One that is too long goes to `on_bad_line`, with its start, and is left out if that returns.
     """
     most = LIMITS.line_bytes
-    with open_binary(path) as stream, damage_explained(path):
+    with open_binary(path, fingerprint) as stream, damage_explained(path):
         for number, line in enumerate(iter(lambda: stream.readline(most + 1), b""), start=1):
             if len(line) > most and not line.endswith(b"\n"):
                 on_bad_line(_too_long(_name(path), number, line))
@@ -155,18 +169,22 @@ def damage_explained(path: Path) -> Iterator[None]:
         raise DataError(f"{_name(path)}: the compressed data is damaged: {error}") from None
 
 
-def open_binary(path: Path) -> BinaryIO:
+def open_binary(path: Path, fingerprint: Fingerprint | None = None) -> BinaryIO:
     """Open a file or standard input ("-") for reading bytes, uncompressed on the way.
+
+    `fingerprint` takes in the bytes as they are on disk.
 
     Standard input is opened anew on descriptor 0: a reader thread that is still blocked on it when
     the process ends must not hold the lock of `sys.stdin`.
     """
     try:
-        raw = _standard_input.open() if path == STDIN else open(path, "rb")  # noqa: SIM115
+        file = _standard_input.open() if path == STDIN else open(path, "rb", 0)  # noqa: SIM115
     except IsADirectoryError:
         raise DataError(f"{path}: this is a directory; name a file in it") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be opened: {error.strerror}") from None
+    source: io.RawIOBase = fingerprint.watch(file, path) if fingerprint else file
+    raw = io.BufferedReader(source, _CHUNK)
     start = raw.peek(4)[:4]
     if start.startswith(_GZIP):
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
@@ -194,13 +212,13 @@ class _StandardInput:
         self.looking = False
         self._seen = bytearray()
 
-    def open(self) -> io.BufferedReader:
+    def open(self) -> io.RawIOBase:
         if not (self.looking or self._seen):
-            return open(0, "rb", closefd=False)
+            return open(0, "rb", 0, closefd=False)
         raw = _Again(bytes(self._seen), self._seen if self.looking else None)
         if not self.looking:
             self._seen.clear()
-        return io.BufferedReader(raw, _CHUNK)
+        return raw
 
 
 class _Again(io.RawIOBase):
