@@ -29,7 +29,7 @@ def test_exit_codes_are_those_of_the_error_tree() -> None:
     from grasp_cli.pipe import errors
 
     section = TEXT.partition("## Exit codes")[2].partition("\n## ")[0]
-    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", section, flags=re.MULTILINE)}
+    codes = {int(code) for code in re.findall(r"^\| (\d+)\b", section, flags=re.MULTILINE)}
     raised = {
         item.exit_code
         for item in vars(errors).values()

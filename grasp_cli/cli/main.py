@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
+from types import FrameType
 
 import typer
 
 from grasp_cli import __version__
 from grasp_cli.cli.configuration import configure
 from grasp_cli.cli.variables import Verbs
-from grasp_cli.pipe.errors import GraspError, PipeClosed, UsageError
+from grasp_cli.pipe.errors import (
+    INTERRUPTED,
+    GraspError,
+    Interrupted,
+    PipeClosed,
+    UsageError,
+)
 from grasp_cli.pipe.log import LOG, put
 from grasp_cli.pipe.masking import masked
 
@@ -96,6 +104,8 @@ _add_verbs()
 
 def main() -> None:
     """Console script: run, and turn what is raised into a message and an exit code."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _stop)
     try:
         app()
     except PipeClosed as error:
@@ -103,11 +113,18 @@ def main() -> None:
     except GraspError as error:
         LOG.error(str(error), event="error", type=type(error).__name__, exit=error.exit_code)
         sys.exit(error.exit_code)
+    except Interrupted as error:
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except Exception:  # noqa: BLE001 - the last resort: a bug, shown whole
         _say_bug(traceback.format_exc())
         sys.exit(1)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """SIGTERM is raised like Ctrl-C, so that what is open is put in order first."""
+    raise Interrupted(number)
 
 
 def _say_bug(trace: str) -> None:

@@ -16,6 +16,7 @@ def test_the_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), open_sink(target) as sink:
         sink.write({"id": "1"})
         sink.flush()
+        assert [path.name for path in tmp_path.iterdir() if path != target] == ["out.jsonl.part"]
         assert target.read_text() == "old"
         raise RuntimeError
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
@@ -61,4 +62,18 @@ def test_an_input_is_never_the_output(tmp_path: Path) -> None:
 
 def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ProcessingError, match="cannot be written"), open_sink(tmp_path / "a" / "b"):
+        pass
+
+
+def test_a_device_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    import os
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with open_sink(pipe) as sink:
+        sink.write({"id": "1"})
+    assert os.read(reading, 100) == b'{"id":"1"}\n' and list(tmp_path.iterdir()) == [pipe]
+    os.close(reading)
+    with pytest.raises(ProcessingError, match="directory"), open_sink(tmp_path):
         pass
