@@ -13,6 +13,7 @@ from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
     Dtype,
+    Latency,
     Profile,
     ProfileOption,
     Stream,
@@ -155,6 +156,7 @@ def answer(
         typer.Option(help="Number format; auto is bfloat16 where the processor computes in it."),
     ] = Dtype.auto,
     profile: ProfileOption = DEFAULT_PROFILE,
+    latency: Latency = False,
     threads: Threads = None,
 ) -> None:
     """Answer each question from its compressed context (or its contexts) with a language model.
@@ -163,6 +165,8 @@ def answer(
 
     grasp answer --reader ollama --reader-model qwen2.5:3b compressed.jsonl
     """
+    if latency and cache:
+        raise UsageError("--latency measures answers, and --cache gives old ones: leave one out")
     stage = stage_of(
         reader and reader.value,
         reader_model,

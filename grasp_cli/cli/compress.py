@@ -8,6 +8,7 @@ from grasp_cli.cli import compress_options as given
 from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
+    Latency,
     ProfileOption,
     Stream,
     Threads,
@@ -75,6 +76,7 @@ def compress(
     verify_prefix: given.VerifyPrefix = CAUSAL.verify_prefix,
     window: given.Window = COMPRESS.window,
     profile: ProfileOption = DEFAULT_PROFILE,
+    latency: Latency = False,
     threads: Threads = None,
 ) -> None:
     """Keep the sentences of each record's contexts that its question needs, word for word.

@@ -32,6 +32,7 @@ from grasp_cli.cli.options import (
     Quiet,
     Stream,
     bad_line_handler,
+    fair_threads,
     refuse_empty,
 )
 from grasp_cli.defaults import EVALUATE
@@ -42,11 +43,13 @@ from grasp_cli.evaluation.metrics import (
     BY_NAME,
     RANKING_COUNTS,
     Metric,
-    definitions,
+    explained,
+    main_metrics,
     ranking_metrics,
 )
 from grasp_cli.evaluation.questions import Gold, Questions, file_name
 from grasp_cli.evaluation.retrieved import RankingEvaluation, gold_judgement
+from grasp_cli.evaluation.scoring import Scoring
 from grasp_cli.formats.qrels import read_qrels
 from grasp_cli.pipe.engine import arrived
 from grasp_cli.pipe.errors import UsageError
@@ -58,15 +61,6 @@ from grasp_cli.pipe.sources import STDIN, OnBadLine, inputs_or_stdin, read_recor
 from grasp_cli.report.tables import FORMATS, PROGRAMS, Column, Table, for_terminal
 
 
-def _defined(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the metrics' definitions to the help, a paragraph of lines for each table."""
-    ranking = definitions(ranking_metrics(EVALUATE.cutoffs)).splitlines()
-    lines = ["", *definitions().splitlines(), "", "With --retrieval:", *ranking]
-    verb.__doc__ = (verb.__doc__ or "") + "\n    ".join(lines)
-    return verb
-
-
-@_defined
 def evaluate(
     inputs: Inputs = None,
     output: Annotated[
@@ -140,6 +134,25 @@ def evaluate(
             help="Exit with 8 unless every file reaches this, as in f1=0.4 (repeatable).",
         ),
     ] = None,
+    stemming: Annotated[
+        bool, typer.Option("--stemming", help="Add ROUGE-L of stemmed words (Porter's stemmer).")
+    ] = False,
+    qa_model: Annotated[
+        str | None,
+        typer.Option(
+            "--qa-model",
+            metavar="NAME|DIR",
+            show_default=False,
+            help="Add Disambig-F1 of records with qa_pairs (ASQA), read by this extractive "
+            "question answering model; ASQA's own is a RoBERTa trained on SQuAD 2.0.",
+        ),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show every metric that is known, not the main ones.")
+    ] = False,
+    explain_metrics: Annotated[
+        bool, typer.Option("--explain-metrics", help="Define every metric, and do nothing else.")
+    ] = False,
     on_error: OnErrorOption = OnError.fail,
     quarantine: Quarantine = None,
     allow_empty: AllowEmpty = False,
@@ -149,8 +162,9 @@ def evaluate(
 
     Failed and missing records count as 0. Shares are percent in table and md, and run from 0 to 1
     in json, jsonl, csv, tsv, scores and --min. A second row, (full), tells of the full contexts
-    where grasp answer --compare was used. With --retrieval, a document stands where the first of
-    its passages does, and brackets hold 95 % bootstrap intervals.
+    where grasp answer --compare was used. Tables for people show the main metrics, --details all;
+    --explain-metrics defines them. With --retrieval, a document stands where the first of its
+    passages does, and brackets hold 95 % bootstrap intervals.
 
     grasp evaluate none.jsonl lead.jsonl grasp.jsonl
 
@@ -158,10 +172,15 @@ def evaluate(
 
     grasp evaluate --retrieval --qrels test.tsv dense.jsonl hybrid.jsonl
     """
+    if explain_metrics:
+        typer.echo(explained())
+        return
     if form not in FORMATS:
         raise UsageError(f'--format: no format "{form}"; there are {", ".join(FORMATS)}')
     if not retrieval and (qrels or cutoffs):
         raise UsageError(f"{'--qrels' if qrels else '--at'} belongs to --retrieval: add it")
+    if retrieval and (stemming or qa_model):
+        raise UsageError(f"{'--stemming' if stemming else '--qa-model'} is for answers: leave it")
     at = tuple(dict.fromkeys(cutoffs or EVALUATE.cutoffs))
     measured = (*RANKING_COUNTS, *ranking_metrics(at)) if retrieval else tuple(BY_NAME.values())
     gates = [parse_gate(text, {metric.name: metric for metric in measured}) for text in least or []]
@@ -170,6 +189,7 @@ def evaluate(
     if output and len(paths) > 1:
         raise UsageError("-o takes the records of one file; evaluate the files one by one for it")
     stream = Stream("evaluate", paths, output, None, allow_empty, on_error, quarantine, quiet)
+    scoring = _scoring(stemming, qa_model)
     with ExitStack() as stack:
         handler = bad_line_handler(stream, stack)
         others = [*paths, *(gold or []), *([qrels] if qrels else [])]
@@ -183,14 +203,15 @@ def evaluate(
         if retrieval:
             rankings = _rankings(sources, read, qrels, gold or [], at)
         else:
-            answers = _answers(sources, read, gold or [], by_folder)
+            answers = _answers(sources, read, gold or [], by_folder, scoring)
+    shown = measured if details or form in PROGRAMS else main_metrics(measured)
     if retrieval:
         rows = [each.row() for each in rankings]
-        _write_table(Table(_columns(measured), rows), form, output)
+        _write_table(Table(_columns(shown), rows), form, output)
         notes = {source.label: each.notes for source, each in zip(sources, rankings, strict=True)}
     else:
         methods = Methods(answers, baseline_label(sources, baseline))
-        _write_table(_table(methods, measured, intervals, form), form, output)
+        _write_table(_table(methods, shown, intervals, form), form, output)
         _tell(methods, quality, stream, form, output)
         given = {source.label for source in sources if source.given}
         rows = [each.row() for each in answers if each.label in given]
@@ -223,6 +244,14 @@ def _table(methods: Methods, metrics: Sequence[Metric], intervals: bool, form: s
     return Table(columns, methods.rows(intervals=intervals))
 
 
+def _scoring(stemming: bool, qa_model: str | None) -> Scoring:
+    if qa_model is None:
+        return Scoring(stemming)
+    from grasp_cli.models.span_reader import open_reader  # loads numpy, and torch on first use
+
+    return Scoring(stemming, open_reader(qa_model, fair_threads(None)))
+
+
 def _tell(methods: Methods, quality: str, stream: Stream, form: str, output: Path | None) -> None:
     """The sentences of the comparison: below a table for people, else on stderr."""
     found = methods.sentences(quality) or methods.sentences("evidence_recall")
@@ -239,7 +268,11 @@ Read = Callable[[Source, Callable[[Record], Record]], None]
 
 
 def _answers(
-    sources: Sequence[Source], read: Read, gold: Sequence[Path], by_folder: bool
+    sources: Sequence[Source],
+    read: Read,
+    gold: Sequence[Path],
+    by_folder: bool,
+    scoring: Scoring,
 ) -> list[Evaluation]:
     """One evaluation per label."""
     known = Gold()
@@ -250,7 +283,7 @@ def _answers(
     found: dict[str, Evaluation] = {}
     for source in sources:
         if source.label not in found:
-            found[source.label] = Evaluation(source.label, expected, questions)
+            found[source.label] = Evaluation(source.label, expected, questions, scoring)
         one = found[source.label]
         one.expect(source.dataset)
         read(source, partial(one.add, dataset=source.dataset, file=source.name))

@@ -18,6 +18,7 @@ from grasp_cli import defaults
 from grasp_cli.pipe.engine import EachStage, Stage
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.job import Job, Plan, no_record
+from grasp_cli.pipe.latency import OneByOne, all_read
 from grasp_cli.pipe.limits import MaxErrors
 from grasp_cli.pipe.log import LOG
 from grasp_cli.pipe.manifest import Recipe
@@ -128,6 +129,14 @@ Threads = Annotated[
         help="CPU threads (default: all cores; stages of a pipe share them by need).",
     ),
 ]
+Latency = Annotated[
+    bool,
+    typer.Option(
+        "--latency",
+        help="Measure each record by itself, once warm, after all input was read; seconds then are "
+        "no shares of a batch, and say latency: true.",
+    ),
+]
 ProfileOption = Annotated[
     Profile, typer.Option("--profile", envvar="GRASP_PROFILE", help="Which models to use.")
 ]
@@ -211,6 +220,8 @@ def run(
         if records is None:
             handler = bad_line_handler(stream, stack, job)
             records = read_records(stream.inputs, handler, progress.took, job.fingerprint)
+        if stream.options.get("latency"):
+            stage, records = OneByOne(stage), all_read(records)
         code = job.run(stage, records, recipe or stream.recipe, progress)
     if code := code or (7 if stream.bad_lines else 0):
         raise typer.Exit(code)

@@ -14,6 +14,7 @@ from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_INDEX,
     IndexDirectory,
+    Latency,
     Profile,
     Stream,
     Threads,
@@ -115,6 +116,7 @@ def retrieve(
     question: Question = None,
     dense_model: DenseModel = None,
     profile: IndexProfile = None,
+    latency: Latency = False,
     threads: Threads = None,
 ) -> None:
     """Add the best passages of an index to each question, as `contexts`.

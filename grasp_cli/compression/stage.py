@@ -82,6 +82,8 @@ class Compress:
                 "chars_out": len(result.context),
                 "removed": round(1 - after / before, 4) if before else 0.0,
             }
+            if (most := self._writer.budget(before)) is not None:
+                sizes["max_tokens"] = most
             yield self._compressed(record, result, sizes, shares[number])
 
     def _counted(self, results: Sequence[_Result | RecordError]) -> list[int]:

@@ -79,13 +79,24 @@ class Writer:
         limits = self._limits_of(contexts)
         return within(limits, units, best_first, passages, documents(contexts), count, fill)
 
+    def budget(self, tokens_in: int) -> int | None:
+        """The most tokens of a context, where --method none writes `tokens_in`; None: no limit."""
+        if not self._has_rate:
+            return self._limits.tokens
+        share = max(int(round((self._options.rate or 0) * tokens_in, 9)), 1)
+        return share if self._limits.tokens is None else min(share, max(self._limits.tokens, 1))
+
+    @property
+    def _has_rate(self) -> bool:
+        """Whether a rate limits the whole context."""
+        return self._options.rate is not None and self._options.method not in _OWN_RATE
+
     def _limits_of(self, contexts: Sequence[Record]) -> Limits:
         """The limits of a run, with the rate of what no compression writes as tokens."""
-        if self._options.rate is None or self._options.method in _OWN_RATE:
+        if not self._has_rate:
             return self._limits
-        share = int(round(self._options.rate * self._counter.count([self.full(contexts)])[0], 9))
-        tokens = share if self._limits.tokens is None else min(share, self._limits.tokens)
-        return replace(self._limits, tokens=max(tokens, 1))
+        tokens_in = self._counter.count([self.full(contexts)])[0]
+        return replace(self._limits, tokens=self.budget(tokens_in))
 
     def worthwhile(
         self, contexts: Sequence[Record], units: Sequence[Candidate], best_first: list[int]

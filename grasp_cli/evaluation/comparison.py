@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grasp_cli.evaluation.questions import Gold, Questions, dataset_of
-from grasp_cli.evaluation.scoring import Scored, score, score_full, score_missing, with_gold
+from grasp_cli.evaluation.scoring import Scored, Scoring, with_gold
 from grasp_cli.evaluation.summary import Key, Summary, merged
 from grasp_cli.pipe.errors import DataError
 from grasp_cli.pipe.records import Record
@@ -16,6 +16,8 @@ from grasp_cli.pipe.records import Record
 OVERALL = "overall"
 _NO_GOLD = "records have no gold answers: em, contains, f1 and rouge_l leave them out"
 _NO_ANSWER = "records, all of them, have no answer: they count as 0; grasp answer gives answers"
+_NOT_VERBATIM = "records have evidence whose text is not its slice of the contexts"
+_OVER_BUDGET = "records have a context with more tokens than compression.max_tokens"
 _UNEXPECTED = "records are not among the questions of --gold: left out"
 
 
@@ -28,7 +30,11 @@ class Evaluation:
     """
 
     def __init__(
-        self, label: str, gold: Gold | None = None, questions: Questions | None = None
+        self,
+        label: str,
+        gold: Gold | None = None,
+        questions: Questions | None = None,
+        scoring: Scoring | None = None,
     ) -> None:
         self.label = label
         self.notes: Counter[str] = Counter()
@@ -36,6 +42,7 @@ class Evaluation:
         self.full: dict[str, Summary] = {}
         self.compared = False  # whether anything was answered from the full contexts
         self._gold = gold
+        self._scoring = scoring or Scoring()
         self._questions = questions or Questions()
         self._came: set[Key] = set()  # of the expected questions
         self._counted: set[Key] = set()
@@ -58,15 +65,17 @@ class Evaluation:
         if self._gold is not None and expected:
             known = with_gold(record, self._gold[expected])
             self._questions.join(expected, record["question"], file)
-        scored = score(known)
+        scored = self._scoring.score(known)
         if expected:
             key = Key(found.dataset or expected.dataset, found.id)
             self._questions.join(key, record["question"], file)
             self._refuse_counted(key, file)
             self.compared |= "answer_full" in record
-            self._count(key, scored, _full(known, scored))
+            self._count(key, scored, self._full(known, scored))
             self._came.add(expected)
             self.notes[_NO_GOLD] += known.get("answers") is None
+            self.notes[_NOT_VERBATIM] += scored.scores.get("verbatim") == 0
+            self.notes[_OVER_BUDGET] += scored.scores.get("budget_kept") == 0
         else:
             self.notes[_UNEXPECTED] += 1
         return record if scored.failed else {**record, "scores": scored.scores}
@@ -77,7 +86,7 @@ class Evaluation:
         only = next(iter(self.own)) if len(self.own) == 1 else ""
         for key, gold in (self._gold or {}).items():
             if key not in self._came and (every or key.dataset in self._datasets | {""}):
-                missing = score_missing(gold)
+                missing = self._scoring.score_missing(gold)
                 self._count(Key(key.dataset or only, key.id), missing, missing)
         for dataset in self._datasets or {""}:
             if not self.own:  # a row all the same
@@ -108,6 +117,12 @@ class Evaluation:
                 summaries[key.dataset] = Summary(label, key.dataset)
             summaries[key.dataset].add(key, scored)
 
+    def _full(self, record: Record, own: Scored) -> Scored:
+        """What the answer from the full contexts is worth; 0 where there is none."""
+        if "answer_full" in record or own.failed:
+            return self._scoring.score_full(record)
+        return self._scoring.score_missing(record)
+
     def _refuse_counted(self, key: Key, file: str) -> None:
         """One question cannot count twice under one label."""
         if key in self._counted:
@@ -116,11 +131,6 @@ class Evaluation:
                 f"{self.label}; give them labels, or name their datasets (--dataset, --by-folder)"
             )
         self._counted.add(key)
-
-
-def _full(record: Record, own: Scored) -> Scored:
-    """What the answer from the full contexts is worth; 0 where there is none."""
-    return score_full(record) if "answer_full" in record or own.failed else score_missing(record)
 
 
 def labels_of(paths: Sequence[Path], given: Sequence[str]) -> list[str]:

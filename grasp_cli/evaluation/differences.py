@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grasp_cli.defaults import SCORE_DECIMALS
-from grasp_cli.evaluation.metrics import METRICS, Metric
+from grasp_cli.evaluation.metrics import OF_RECORDS, Metric
 from grasp_cli.evaluation.significance import holm, mcnemar, permutation_tests
 from grasp_cli.evaluation.statistics import known_intervals
 from grasp_cli.evaluation.summary import Summary
@@ -109,11 +109,11 @@ def shown_p(p: float) -> str:
 
 
 def _against(method: Summary, baseline: Summary) -> Iterator[Difference]:
-    matrix = paired(method, baseline, [metric.name for metric in METRICS])
+    matrix = paired(method, baseline, [metric.name for metric in OF_RECORDS])
     known = np.isfinite(matrix)
     intervals = known_intervals(matrix)
     tested = permutation_tests(matrix)
-    for column, metric in enumerate(METRICS):
+    for column, metric in enumerate(OF_RECORDS):
         values = matrix[known[:, column], column]
         if not len(values):
             continue

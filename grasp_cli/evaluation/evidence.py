@@ -1,13 +1,21 @@
-"""How much of the gold evidence was kept, by character offsets into the documents."""
+"""How much of the gold evidence was kept, by character offsets into the documents.
+
+A piece of gold evidence is a sentence in most data. It counts by the share of its characters that
+was kept, white space between kept texts included; a piece without offsets, a whole document, by 0
+or 1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from grasp_cli.pipe.errors import DataError
 from grasp_cli.pipe.provenance import document_spans
 from grasp_cli.pipe.records import Record
+from grasp_cli.text import segment
 
 Spans = dict[str, list[tuple[int, int]]]  # document id -> spans in its text
 
@@ -16,19 +24,44 @@ Spans = dict[str, list[tuple[int, int]]]  # document id -> spans in its text
 class Recall:
     """Of `total` pieces of gold evidence, how much is in the contexts and how much was kept.
 
-    A piece with offsets counts by the share of its characters, a whole document by 0 or 1.
+    `whole` counts the pieces that were kept from end to end.
     """
 
     kept: float
     present: float
     total: int
+    whole: int = 0
 
     def scores(self) -> dict[str, float]:
         """Recall over all gold, and over the gold that is present, where any is."""
-        scores = {"evidence_recall": self.kept / self.total}
+        scores = {
+            "evidence_recall": self.kept / self.total,
+            "citation": float(self.kept > 0),
+            "all_gold": float(self.whole == self.total),
+        }
         if self.present:
             scores["evidence_recall_present"] = self.kept / self.present
         return scores
+
+
+NOTHING_KEPT = dict.fromkeys(
+    ("evidence_recall", "evidence_precision", "evidence_f1", "citation", "all_gold"), 0.0
+)
+
+
+def evidence_scores(record: Record, *, failed: bool = False) -> dict[str, float]:
+    """Recall, precision and F1 of a record's evidence; none where there is nothing to compare."""
+    gold = record.get("evidence_gold") or []
+    found = recall(record, gold, failed=failed)
+    if found is None:
+        return {}
+    scores = found.scores()
+    precise = 0.0 if failed else precision(record, gold)
+    if precise is not None:
+        both = precise + scores["evidence_recall"]
+        scores["evidence_precision"] = precise
+        scores["evidence_f1"] = 2 * precise * scores["evidence_recall"] / both if both else 0.0
+    return scores
 
 
 def recall(record: Record, gold: list[Record], *, failed: bool = False) -> Recall | None:
@@ -45,11 +78,30 @@ def recall(record: Record, gold: list[Record], *, failed: bool = False) -> Recal
     )
     kept: Spans = {} if failed else _kept(record, there)
     where = f'record "{record["id"]}"'
+    shares = [_covered(kept, piece, where) for piece in gold]
     return Recall(
-        kept=sum(_covered(kept, piece, where) for piece in gold),
+        kept=sum(shares),
         present=sum(_covered(there, piece, where) for piece in gold),
         total=len(gold),
+        whole=sum(share >= 1 for share in shares),
     )
+
+
+def precision(record: Record, gold: list[Record]) -> float:
+    """The share of the kept sentences that gold evidence touches; 0 where nothing was kept.
+
+    Kept words of one sentence count as that sentence. `gold` is as `recall` has checked it.
+    """
+    sentences: dict[tuple[str, int], bool] = {}
+    pieces = _gold_spans(gold)
+    for context, key, start, end in _kept_sentences(record):
+        hit = any(
+            begin < last and first < stop
+            for document, begin, stop in document_spans(context, start, end)
+            for first, last in pieces.get(document, ())
+        )
+        sentences[key] = sentences.get(key, False) or hit
+    return sum(sentences.values()) / len(sentences) if sentences else 0.0
 
 
 def all_contexts(record: Record) -> Record:
@@ -66,18 +118,49 @@ def _is_written(record: Record) -> bool:
 def _kept(record: Record, there: Spans) -> Spans:
     if "evidence" not in record:
         return there
-    contexts = {context["id"]: context for context in record.get("contexts", [])}
     try:
-        return _merged(
-            span
-            for entry in record["evidence"]
-            for span in document_spans(contexts[entry["context"]], entry["start"], entry["end"])
-        )
+        return _merged(span for run in _runs(record) for span in document_spans(*run))
     except (KeyError, TypeError) as error:
         raise DataError(
             f'record "{record["id"]}": "evidence" must be a list of objects with context (the id '
             f"of one of the contexts), start and end, as grasp compress writes it: {error!r}"
         ) from None
+
+
+def _runs(record: Record) -> Iterator[tuple[Record, int, int]]:
+    """Context, start and end of each evidence, up to the next one where white space parts them."""
+    contexts = {context["id"]: context for context in record.get("contexts", [])}
+    entries = [(contexts[e["context"]], e["start"], e["end"]) for e in record["evidence"]]
+    for (context, start, end), (other, following, _) in pairwise([*entries, ({}, 0, 0)]):
+        bridged = context is other and context["text"][end:following].isspace()
+        yield context, start, following if bridged else end
+
+
+def _kept_sentences(record: Record) -> Iterator[tuple[Record, tuple[str, int], int, int]]:
+    """Context, a key of its own, start and end of each sentence of the evidence.
+
+    Without `evidence` those of all contexts.
+    """
+    contexts = {context["id"]: context for context in record.get("contexts", [])}
+    entries: Iterable[Any] = record.get("evidence", [])
+    if "evidence" not in record:
+        entries = [{"context": name, "start": 0, "end": None, "sentence": 0} for name in contexts]
+    for entry in entries:
+        context, shift = contexts[entry["context"]], entry["start"]
+        first = entry.get("sentence", shift)
+        for number, part in enumerate(segment(context["text"][shift : entry["end"]])):
+            key = (context["id"], first + number)
+            yield context, key, shift + part.start, shift + part.end
+
+
+def _gold_spans(gold: Iterable[Record]) -> dict[str, list[tuple[float, float]]]:
+    """The pieces of gold evidence by document; one without offsets is endless."""
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for piece in gold:
+        start, end = piece.get("start"), piece.get("end")
+        span = (0, float("inf")) if start is None or end is None else (start, end)
+        spans.setdefault(piece["id"], []).append(span)
+    return spans
 
 
 def _merged(spans: Iterable[tuple[str, int, int]]) -> Spans:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from grasp_cli.defaults import SCORE_DECIMALS
-from grasp_cli.evaluation.metrics import METRICS
+from grasp_cli.evaluation.aggregates import STATISTICS
+from grasp_cli.evaluation.metrics import METRICS, SOURCES, Metric
 from grasp_cli.evaluation.scoring import Scored
 
 _NAN = float("nan")
@@ -29,7 +30,7 @@ class Summary:
         self.failed = 0
         self.missing = 0
         self.keys: list[Key] = []
-        self.values = {metric.name: array("d") for metric in METRICS}
+        self.values = {name: array("d") for name in SOURCES}
 
     @property
     def n(self) -> int:
@@ -53,20 +54,21 @@ class Summary:
         for name, column in self.values.items():
             column.extend(other.values[name])
 
-    def mean(self, name: str) -> float | None:
-        """The mean over the questions that have a value; None where none has."""
-        known = [value for value in self.values[name] if value == value]
-        return round(sum(known) / len(known), SCORE_DECIMALS) if known else None
+    def value(self, metric: Metric) -> float | None:
+        """A metric over the questions that have a value; None where none has."""
+        known = [value for value in self.values[metric.values] if value == value]
+        found = STATISTICS[metric.statistic](known) if known else None
+        return None if found is None else round(found, SCORE_DECIMALS)
 
     def row(self, intervals: bool = False) -> dict[str, Any]:
-        """Label, counts and the mean of every metric.
+        """Label, counts and every metric.
 
         With `intervals`, the ends of a bootstrap interval of each share under `name_low` and
         `name_high`, None where fewer than two questions have a value.
         """
         counts = {"n": self.n, "failed": self.failed, "missing": self.missing}
-        means = {name: self.mean(name) for name in self.values}
-        row = {"label": self.label, **counts, **means}
+        values = {metric.name: self.value(metric) for metric in METRICS}
+        row = {"label": self.label, **counts, **values}
         return row | self._intervals() if intervals else row
 
     def _intervals(self) -> dict[str, float | None]:

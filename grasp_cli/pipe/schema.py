@@ -92,6 +92,8 @@ class Compression(TypedDict):
     borderline: NotRequired[Count]
     context_cut_tokens: NotRequired[Count]
     verbatim: NotRequired[bool]
+    max_tokens: NotRequired[Count]
+    latency: NotRequired[bool]
 
 
 @with_config(_OURS_AND_YOURS)
@@ -106,6 +108,7 @@ class Reader(TypedDict):
     dtype: NotRequired[Text]
     truncated: NotRequired[bool]
     cached: NotRequired[bool]
+    latency: NotRequired[bool]
 
 
 @with_config(_OURS_AND_YOURS)
@@ -127,6 +130,14 @@ class Failure(TypedDict):
 
 
 @with_config(_OURS_AND_YOURS)
+class QaPair(TypedDict):
+    """One meaning of an ambiguous question, for metrics of long answers."""
+
+    question: str
+    short_answers: list[str]
+
+
+@with_config(_OURS_AND_YOURS)
 class _Asked(TypedDict):
     """What every record has from the start."""
 
@@ -135,6 +146,7 @@ class _Asked(TypedDict):
     answers: NotRequired[list[str]]
     evidence_gold: NotRequired[list[Gold]]
     gold_titles: NotRequired[list[str]]
+    qa_pairs: NotRequired[list[QaPair]]
 
 
 @with_config(_OURS_AND_YOURS)

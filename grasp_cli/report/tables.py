@@ -16,12 +16,13 @@ from grasp_cli.pipe import json_lines
 
 PLAIN_WIDTH = 80
 _BLANK = "-"
+_DECIMALS = {"tokens": 0, "rate": 1}
 Grid = list[list[str]]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A key of the rows, its heading, and the unit of its values (text, count, share, seconds).
+    """A key of the rows, its heading, and the unit of its values (as metrics have, or text).
 
     With `interval`, the rows also hold the ends of an interval around the value, under `key_low`
     and `key_high`.
@@ -59,6 +60,8 @@ def cell(value: Any, unit: str) -> str:
         return f"{100 * value:.1f}"
     if unit == "seconds":
         return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+    if unit in _DECIMALS:
+        return f"{value:.{_DECIMALS[unit]}f}"
     return str(value)
 
 

@@ -32,6 +32,16 @@ def literal_tokens(text: str) -> tuple[str, ...]:
     return tuple(_split(_without_punctuation(text)) or text.lower().split())
 
 
+def holds(text: str, wanted: tuple[str, ...]) -> bool:
+    """Whether the tokens, at least one, stand in a text one after another.
+
+    Cheap where a long text does not hold the longest of them.
+    """
+    if not wanted or max(wanted, key=len) not in _without_punctuation(text):
+        return False
+    return f" {' '.join(wanted)} " in _spaced(text)
+
+
 def normalise(text: str) -> str:
     """The normalised tokens, with one space between them."""
     return " ".join(tokens(text))
@@ -42,6 +52,13 @@ def separated(text: str) -> str:
     return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
 
 
+@lru_cache(maxsize=64)
+def _spaced(text: str) -> str:
+    """The normalised text with a space at both ends."""
+    return f" {' '.join(_split(_ARTICLES.sub(' ', _without_punctuation(text))))} "
+
+
+@lru_cache(maxsize=64)
 def _without_punctuation(text: str) -> str:
     if text.isascii():
         pass

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,33 @@ def test_openai_with_compare(grasp: Run) -> None:
     assert found["reader"]["name"] == "openai"
     assert found["saved"]["tokens"] == len("\n\nBo\nBo lives in Oslo.")
     assert server.headers[0]["Authorization"] == "Bearer sk-secret"
+
+
+def test_latencies_are_measured_one_by_one(grasp: Run) -> None:
+    busy, free = threading.Semaphore(1), list[bool]()
+
+    def alone(path: str, body: Body) -> Said:
+        free.append(busy.acquire(blocking=False))
+        time.sleep(0.02)
+        busy.release()
+        return Said(ollama_reply("x"))
+
+    records = [{**RECORD, "id": str(number)} for number in range(3)]
+    with serving(alone) as server:
+        done = grasp(
+            *("answer", "--reader", "ollama", "--url", server.url, "--compare", "--latency"),
+            stdin=jsonl(*records),
+        )
+    assert done.returncode == 0
+    assert free == [True] * 8  # two contexts of three records, and of the first once to warm up
+    for record in lines(done.stdout):
+        assert record["reader"]["latency"] is record["reader_full"]["latency"] is True
+    scored = grasp("evaluate", "--format", "json", stdin=done.stdout)
+    small, full = json.loads(scored.stdout)
+    assert small["latency_answer"] > 0 and full["latency_total"] > 0
+    assert small["seconds_answer"] is None
+    cached = grasp("answer", "--latency", "--cache", "answers", stdin=jsonl(RECORD))
+    assert cached.returncode == 2 and "leave one out" in cached.stderr
 
 
 def test_a_prompt_that_the_server_cut(grasp: Run) -> None:

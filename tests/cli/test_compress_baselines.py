@@ -45,3 +45,17 @@ def test_methods_without_models_need_none(grasp: Run) -> None:
 def test_a_share_outside_of_0_to_1_is_a_usage_error(grasp: Run) -> None:
     done = grasp("compress", "--method", "truncate", "--rate", "20", stdin=STDIN)
     assert done.returncode == 2 and "--rate" in done.stderr
+
+
+def test_latency_and_budget_are_recorded(grasp: Run) -> None:
+    args = ("compress", "--method", "truncate", "--max-tokens", "9", "--latency", "--quiet")
+    done = grasp(*args, stdin=STDIN)
+    (out,) = lines(done.stdout)
+    assert out["compression"]["latency"] is True
+    assert out["compression"]["max_tokens"] == 9 >= out["compression"]["tokens_out"]
+    (rate,) = lines(grasp("compress", "--method", "truncate", stdin=STDIN).stdout)
+    said = rate["compression"]
+    assert said["max_tokens"] == int(said["tokens_in"] * 0.2) and "latency" not in said
+    (row,) = json.loads(grasp("evaluate", "--format", "json", stdin=done.stdout).stdout)
+    assert (row["budget_kept"], row["verbatim"], row["seconds_compress"]) == (1, 1, None)
+    assert row["latency_compress"] >= 0

@@ -151,6 +151,7 @@ def test_gates(grasp: Run, tmp_path: Path) -> None:
         (("--format", "xls"), text(RECORDS), 2, 'no format "xls"; there are table, json'),
         (("--min", "f2=1"), text(RECORDS), 2, 'no metric "f2"; there are n, failed'),
         (("--label", "a", "--label", "b"), text(RECORDS), 2, "--label is given 2 times"),
+        (("--retrieval", "--stemming"), text(RECORDS), 2, "--stemming is for answers"),
         (("-o", "x.jsonl", "-", "-"), text(RECORDS), 2, "-o takes the records of one file"),
         ((), text(RECORDS[:1] * 2), 4, 'the id "1" was used before'),
         ((), '[{"id": "1"}]', 4, "a JSON array"),
@@ -166,10 +167,39 @@ def test_what_is_wrong(
     assert "Traceback" not in done.stderr
 
 
-def test_help_defines_every_metric(grasp: Run) -> None:
-    shown = " ".join(grasp("evaluate", "--help", COLUMNS="120").stdout.split())
+def test_every_metric_is_defined_without_any_input(grasp: Run) -> None:
+    shown = grasp("evaluate", "--explain-metrics").stdout
     for metric in (*BY_NAME.values(), *ranking_metrics((5, 20))):
         assert f"{metric.name}: {metric.definition}." in shown
+
+
+def test_a_table_for_people_shows_the_main_metrics(grasp: Run) -> None:
+    timed = [record(1, "Ann Lee", reader={"seconds": 2.0, "prompt_tokens": 70})]
+    main = grasp("evaluate", "--format", "md", stdin=text(timed)).stdout
+    assert "answer s" in main and "p95" not in main and "prompt" not in main
+    everything = grasp("evaluate", "--format", "md", "--details", stdin=text(timed)).stdout
+    assert "answer p95" in everything and "| 70 |" in everything
+    assert "STR-EM" not in everything  # no record has such a value
+    found = row(grasp("evaluate", "--format", "json", stdin=text(timed)))
+    assert (found["seconds_answer_p95"], found["throughput_answer"]) == (2, 0.5)
+    assert found["str_em"] is None
+
+
+def test_metrics_that_are_asked_for(grasp: Run, tmp_path: Path) -> None:
+    from tests.models.test_span_reader import question_answerer
+
+    question_answerer(tmp_path / "qa")
+    pairs = [{"question": "Who won in 1990?", "short_answers": ["Ann Lee"]}]
+    asqa = text([record(1, "Ann Lees won", qa_pairs=pairs)])
+    found = row(grasp("evaluate", "--format", "json", stdin=asqa))
+    assert (found["str_em"], found["entity_f1"], found["disambig_f1"]) == (1, 0, None)
+    assert found["rouge_l_stem"] is None
+    options = ("evaluate", "--format", "json", "--qa-model", "qa", "--stemming")
+    more = row(grasp(*options, stdin=asqa))
+    assert 0 <= more["disambig_f1"] <= 1
+    assert more["rouge_l_stem"] > found["rouge_l"]
+    missing = grasp("evaluate", "--qa-model", "not/here", stdin=asqa)
+    assert missing.returncode == 3 and "not/here" in missing.stderr
 
 
 def test_no_heavy_library_is_loaded(tmp_path: Path) -> None:
@@ -179,7 +209,8 @@ def test_no_heavy_library_is_loaded(tmp_path: Path) -> None:
         "import sys; from grasp_cli.cli.main import app\n"
         f"try: app(['evaluate', {str(path)!r}, '--quiet'])\n"
         "except SystemExit: pass\n"
-        "print([n for n in ('torch', 'transformers', 'nltk', 'rouge_score') if n in sys.modules])"
+        "heavy = ('torch', 'transformers', 'nltk', 'rouge_score', 'tokenizers')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr

@@ -49,6 +49,12 @@ def contexts(done: Any) -> list[dict[str, Any]]:
     return found
 
 
+def test_latency_is_said(grasp: Run, indexes: Path) -> None:
+    done = grasp("retrieve", "-x", str(indexes / "two"), "-q", "river", "--latency")
+    (record,) = lines(done.stdout)
+    assert record["retrieval"]["latency"] is True and len(record["contexts"]) == 2
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "dense"])
 def test_k_beyond_the_corpus(grasp: Run, indexes: Path, mode: str) -> None:
     done = grasp("retrieve", "-x", str(indexes / "three"), "-k", "50", "--mode", mode, stdin=RIVER)

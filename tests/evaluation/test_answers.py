@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grasp_cli.evaluation.answers import FUNCTIONS, score_answer
+from grasp_cli.evaluation.answers import FUNCTIONS, STEMMED, score_answer
 from grasp_cli.text.refusals import REFUSALS
 
 WORDS = [
@@ -52,6 +52,9 @@ def hotpot_f1(answer: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
+YES_NO = ("yes", "no")
+
+
 def naive_contains(answer: str, gold: str) -> bool:
     return f" {squad_normal(gold)} " in f" {squad_normal(answer)} "
 
@@ -60,6 +63,10 @@ def naive_contains(answer: str, gold: str) -> bool:
 @given(gold=LATIN.filter(squad_normal), answer=LATIN)
 def test_metrics_are_those_of_squad_and_hotpotqa(gold: str, answer: str) -> None:
     scores = score_answer(answer, [gold])
+    if squad_normal(gold) in YES_NO:
+        first = squad_normal(answer).split()[:1]
+        assert scores == dict.fromkeys(FUNCTIONS, float(first == [squad_normal(gold)]))
+        return
     assert scores["em"] == (squad_normal(answer) == squad_normal(gold))
     assert scores["contains"] == naive_contains(answer, gold)
     assert scores["f1"] == pytest.approx(hotpot_f1(answer, gold))
@@ -82,8 +89,13 @@ def test_ranges_order_and_aliases(answer: str, golds: list[str]) -> None:
     ("gold", "answer", "em", "contains", "f1"),
     [
         ("no", "I do not know", 0, 0, 0),  # tokens, not letters
-        ("no", "no, he did not", 0, 1, 0),
+        ("no", "no, he did not", 1, 1, 1),  # the first token decides
+        ("no", "The no.", 1, 1, 1),
         ("yes", "Yes.", 1, 1, 1),
+        ("Yes", "It is so, yes", 0, 0, 0),
+        ("yes", "no, yes", 0, 0, 0),
+        ("no man", "no", 0, 0, 0),
+        ("noanswer", "noanswer at all", 0, 1, 0),
         ("the Beatles", "Beatles", 1, 1, 1),
         ("New York City", "It is New York", 0, 0, 4 / 7),
         ("New York", "in New York City", 0, 1, 2 / 3),
@@ -150,6 +162,21 @@ def test_answers_outside_ascii(
     assert (scores["em"], scores["contains"]) == (em, contains)
     assert scores["f1"] == pytest.approx(f1)
     assert (scores["rouge_l"] == 1) == (em == 1)
+
+
+def test_yes_or_no_among_other_gold_answers() -> None:
+    assert score_answer("Yes, in Leith", ["Leith", "yes"]) == dict.fromkeys(FUNCTIONS, 1.0)
+    scores = score_answer("in Leith, yes", ["Leith", "yes"])
+    assert (scores["em"], scores["contains"], scores["f1"]) == (0, 1, pytest.approx(0.5))
+
+
+def test_stemming_is_asked_for() -> None:
+    functions = FUNCTIONS | STEMMED
+    assert "rouge_l_stem" not in score_answer("x", ["x"])
+    scores = score_answer("he was running", ["he runs"], functions)
+    assert (scores["rouge_l"], scores["rouge_l_stem"]) == (pytest.approx(0.4), pytest.approx(0.8))
+    assert score_answer("no answer", [], functions) == dict.fromkeys(functions, 1.0)
+    assert score_answer("+", ["+"], functions) == dict.fromkeys(functions, 1.0)
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)

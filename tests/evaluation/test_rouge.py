@@ -9,9 +9,8 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from grasp_cli.evaluation.rouge import common_subsequence, rouge_l
 
-WORDS = st.lists(st.sampled_from(["the", "a", "cat", "sat", "U.S.", "don't", "3", "_x_"])).map(
-    " ".join
-)
+SOME = ["the", "a", "cat", "cats", "sitting", "sat", "flies", "U.S.", "don't", "3", "_x_"]
+WORDS = st.lists(st.sampled_from(SOME)).map(" ".join)
 LATIN = WORDS | st.text(st.characters(codec="latin-1"), max_size=20)
 
 
@@ -33,11 +32,14 @@ def test_common_subsequence(first: tuple[str, ...], second: tuple[str, ...]) -> 
     assert common_subsequence(first, second) == naive_lcs(first, second)
 
 
+THEIRS = {stem: RougeScorer(["rougeL"], use_stemmer=stem) for stem in (False, True)}
+
+
 @settings(max_examples=300, deadline=None)
-@given(gold=LATIN, answer=LATIN)
-def test_latin_text_scores_as_rouge_score(gold: str, answer: str) -> None:
-    score = rouge_l(gold, answer)
-    theirs = RougeScorer(["rougeL"], use_stemmer=False).score(gold, answer)["rougeL"].fmeasure
+@given(gold=LATIN, answer=LATIN, stemming=st.booleans())
+def test_latin_text_scores_as_rouge_score(gold: str, answer: str, stemming: bool) -> None:
+    score = rouge_l(gold, answer, stemming=stemming)
+    theirs = THEIRS[stemming].score(gold, answer)["rougeL"].fmeasure
     assert (score or 0.0) == pytest.approx(theirs, abs=1e-12)
 
 
@@ -54,6 +56,7 @@ def test_latin_text_scores_as_rouge_score(gold: str, answer: str) -> None:
 )
 def test_other_scripts(gold: str, answer: str, expected: float) -> None:
     assert rouge_l(gold, answer) == pytest.approx(expected)
+    assert rouge_l(gold, answer, stemming=True) == pytest.approx(expected)
 
 
 def test_no_token_in_the_gold_answer() -> None:
