@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from grasp_cli.defaults import SCORE_DECIMALS
 from grasp_cli.evaluation.aggregates import STATISTICS
-from grasp_cli.evaluation.metrics import METRICS, SOURCES, Metric
+from grasp_cli.evaluation.metrics import BY_NAME, METRICS, SOURCES, Metric
 from grasp_cli.evaluation.scoring import Scored
 
 _NAN = float("nan")
@@ -59,6 +59,10 @@ class Summary:
         known = [value for value in self.values[metric.values] if value == value]
         found = STATISTICS[metric.statistic](known) if known else None
         return None if found is None else round(found, SCORE_DECIMALS)
+
+    def mean(self, name: str) -> float | None:
+        """The mean of a metric's values, by its name."""
+        return self.value(BY_NAME[name])
 
     def row(self, intervals: bool = False) -> dict[str, Any]:
         """Label, counts and every metric.
