@@ -2,6 +2,7 @@
 # make test    install, then run the tests
 # make check   linters and type checker
 # make bench   benchmarks: a table, and bench.json
+# make soak    kills, nonsense, faults and a million records: an hour or so, with figures
 # make gpu-check   the classifier on a CUDA device, where there is one
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench gpu-check clean
+.PHONY: demo test check bench soak gpu-check clean
 .DELETE_ON_ERROR:
 
 # One stamp for all targets: nothing is installed again until the package's metadata changes.
@@ -33,6 +34,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks.run
+
+soak: $(STAMP)
+	$(BIN)/python -m tests.soak.run
 
 gpu-check: $(STAMP)
 	$(BIN)/python -m tests.gpu.check

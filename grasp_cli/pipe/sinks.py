@@ -125,7 +125,7 @@ def _drop_buffer(stream: BinaryIO) -> None:
     """Close without a complaint about what can no longer be delivered."""
     try:
         stream.close()
-    except BrokenPipeError:
+    except OSError:
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, sys.__stdout__.fileno() if sys.__stdout__ else 1)
 

@@ -2,8 +2,8 @@
 
 `python -m tests.soak.launcher` reads a request a line, `{"argv", "input", "stdout", "stderr", …}`,
 and answers with two lines: `{"pid"}` when the run has begun, `{"code", "kilobytes"}` when it has
-ended: its exit code, negative for a signal, and its largest resident size. `Launcher` is the other
-end.
+ended: its exit code, negative for a signal, and its largest resident size. A run with `aside` is
+not waited for until `{"wait": PID}` asks. `Launcher` is the other end.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Launcher:
     def begin(self, *argv: str | Path, **more: Any) -> int:
         """Start `grasp ARGV…`; gives its process id. `more` are further keys of the request."""
         self._log = self.folder / "stderr.txt"
-        request = {"argv": list(map(str, argv)), "stderr": str(self._log), **more}
+        request = {"stderr": str(self._log), **more, "argv": list(map(str, argv))}
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         self._pid, self._began = self._answer()["pid"], time.monotonic()
@@ -75,6 +75,16 @@ class Launcher:
         found = self._answer()
         seconds = time.monotonic() - self._began
         return Ran(found["code"], found["kilobytes"], self._log.read_text(), seconds)
+
+    def aside(self, *argv: str | Path, **more: Any) -> int:
+        """Begin a run that goes on beside others; gives its process id."""
+        return self.begin(*argv, aside=True, stderr=str(self.folder / "aside.txt"), **more)
+
+    def wait(self, pid: int) -> int:
+        """The exit code of a run that was begun aside."""
+        self._process.stdin.write(json.dumps({"wait": pid}).encode() + b"\n")
+        self._process.stdin.flush()
+        return int(self._answer()["code"])
 
     def run(self, *argv: str | Path, **more: Any) -> Ran:
         """Begin and end."""
@@ -93,10 +103,13 @@ def serve() -> None:
     say({"ready": True})
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
-        child = os.fork()
+        child = request.get("wait") or os.fork()
         if child == 0:
             os._exit(grasp(request))
-        say({"pid": child})
+        if "wait" not in request:
+            say({"pid": child})
+        if request.get("aside"):
+            continue
         _, status, used = os.wait4(child, 0)
         say({"code": os.waitstatus_to_exitcode(status), "kilobytes": used.ru_maxrss})
 
@@ -132,9 +145,6 @@ def grasp(request: dict[str, Any]) -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     if request.get("clock_back"):
         _turn_clock_back()
-    if user := request.get("user"):
-        os.setgid(user)
-        os.setuid(user)
     if request["argv"][0] == "index":
         _index_without_a_model()
     sys.argv = ["grasp", *request["argv"]]
