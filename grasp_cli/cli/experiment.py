@@ -152,7 +152,7 @@ def _index(asked: Experiment, documents: Iterable[Record], directory: Path, core
     choices = dict(asked.index.choices)
     choices["bm25"] = choices["bm25"] or BM25_OF[Profile(asked.profile)].value
     plan = new_plan(directory, choices, choices.pop("dense_model"), cores)
-    build(documents, directory, plan.settings, plan.encoder, threads=cores)
+    build(documents, directory, plan.settings, plan.encoder, threads=cores, trees=plan.trees())
 
 
 def _print_plan(runner: Any, tools: Tools, stream: Stream) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from grasp_cli.cli.options import (
     fair_threads,
     refuse_empty,
 )
-from grasp_cli.defaults import INDEX
+from grasp_cli.defaults import INDEX, TREE
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.log import LOG, is_terminal
 from grasp_cli.pipe.progress import watching
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from grasp_cli.retrieval.model import LateEncoder
     from grasp_cli.retrieval.settings import Settings
     from grasp_cli.retrieval.store import Index, Manifest
+    from grasp_cli.retrieval.tree.building import TreeBuilder
+    from grasp_cli.retrieval.tree.settings import TreeSettings
     from grasp_cli.retrieval.writer import Built
 
 BM25_OF = {Profile.embedded: given.Bm25.lucene, Profile.paper: given.Bm25.okapi}
@@ -52,6 +55,8 @@ _STEM = given.Stem(INDEX.stem)
 _DTYPE = Dtype(INDEX.dtype)
 _DENSE_DTYPE = given.DenseDtype(INDEX.dense_dtype)
 _ANN = given.Ann(INDEX.ann)
+_MERGE = given.Merge(TREE.merge)
+_TREE_OPTIONS = ("tree", "merge", "chunk_sentences", "tree_weights")
 
 
 def index(
@@ -73,6 +78,11 @@ def index(
     dtype: given.DtypeOption = _DTYPE,
     dense_dtype: given.DenseDtypeOption = _DENSE_DTYPE,
     ann: given.AnnOption = _ANN,
+    with_tree: given.WithTree = False,
+    tree: given.Tree = None,
+    merge: given.MergeOption = _MERGE,
+    chunk_sentences: given.ChunkSentences = TREE.chunk_sentences,
+    tree_weights: given.TreeWeights = None,
     profile: ProfileOption = DEFAULT_PROFILE,
     threads: Threads = None,
     allow_empty: AllowEmpty = False,
@@ -90,6 +100,8 @@ def index(
     zcat corpus.jsonl.gz | grasp index -x wiki_index --passage-words 100
 
     grasp index --append more.jsonl --delete-ids withdrawn.txt
+
+    grasp index --with-tree long_documents.jsonl
     """
     from grasp_cli.retrieval.workplace import interrupted
 
@@ -107,8 +119,15 @@ def index(
         "passage_overlap": passage_overlap,
         "index_title": index_title,
         "profile": profile.value,
+        "with_tree": with_tree,
+        "tree": tree.value if tree else None,
+        "merge": merge.value,
+        "chunk_sentences": chunk_sentences,
+        "tree_weights": tree_weights,
     }
     changes = append or delete_ids is not None
+    if not (with_tree or changes):
+        _refuse_tree_options(context)
     files = [] if delete_ids and not inputs else inputs_or_stdin(inputs, "index")
     stream = Stream("index", files, directory, None, allow_empty, on_error, quarantine, quiet)
     cores = fair_threads(threads)
@@ -118,7 +137,7 @@ def index(
         else new_plan(directory, choices, dense_model, cores)
     )
     if files:
-        _ = plan.encoder.found  # a missing model is said before anything is read
+        _ = plan.encoder.found, plan.trees()  # a missing model is said before anything is read
     started, kept = time.perf_counter(), interrupted(directory)
     if kept and not resume:
         stream.say(
@@ -139,7 +158,36 @@ class Plan:
 
     settings: Settings
     encoder: LateEncoder
+    trees: Callable[[], TreeBuilder | None]
     base: Index | None = None
+
+
+def _refuse_tree_options(context: typer.Context) -> None:
+    """Raise `UsageError` where options of trees are typed without --with-tree."""
+    for name in _TREE_OPTIONS:
+        if _typed(context, name):
+            raise UsageError(f"--{name.replace('_', '-')} is of trees: add --with-tree")
+
+
+def _typed(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed, and does not come from the environment or a file."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _tree_settings(choices: dict[str, Any]) -> TreeSettings | None:
+    """The settings of trees, which `choices` loses."""
+    from grasp_cli.models.tree_weights import TreeWeights
+    from grasp_cli.retrieval.tree.settings import TreeSettings
+
+    kind, merge, sentences, weights = (choices.pop(name) for name in _TREE_OPTIONS)
+    if not choices.pop("with_tree"):
+        return None
+    if weights and kind == "embedding":
+        raise UsageError("--tree-weights are weights of attention: leave --tree embedding out")
+    kind = kind or ("attention" if weights else TREE.kind)
+    sha256 = TreeWeights(Path(weights)).sha256 if weights else None
+    return TreeSettings(kind, merge, sentences, sha256)
 
 
 def new_plan(directory: Path, choices: dict[str, Any], dense_model: str | None, cores: int) -> Plan:
@@ -155,18 +203,28 @@ def new_plan(directory: Path, choices: dict[str, Any], dense_model: str | None, 
     )
     from grasp_cli.retrieval.settings import Settings
     from grasp_cli.retrieval.tokens import Tokenizer
+    from grasp_cli.retrieval.tree.models import tree_builder
     from grasp_cli.retrieval.workplace import refuse_other
 
     refuse_other(directory)
     model = dense_model or model_for(choices["profile"], "dense")
     path = find(model)
     dtype = str(choose_dtype(choices["dtype"], "cpu")).removeprefix("torch.")
-    settings = {**choices, "dtype": dtype}
-    tokenizer = Tokenizer(settings.pop("stop_words"), settings.pop("stem"))
-    return Plan(
-        Settings(portable_name(model), weights_sha256(path), tokenizer=tokenizer, **settings),
-        LateEncoder(lambda: load_encoder(path, "document", dtype, cores)),
+    chosen, weights = {**choices, "dtype": dtype}, choices["tree_weights"]
+    tree = _tree_settings(chosen)
+    tokenizer = Tokenizer(chosen.pop("stop_words"), chosen.pop("stem"))
+    settings = Settings(
+        portable_name(model), weights_sha256(path), tokenizer=tokenizer, tree=tree, **chosen
     )
+    return Plan(
+        settings,
+        LateEncoder(lambda: load_encoder(path, "document", dtype, cores)),
+        _once(lambda: tree_builder(path, settings, Path(weights) if weights else None, cores)),
+    )
+
+
+def _once(make: Callable[[], TreeBuilder | None]) -> Callable[[], TreeBuilder | None]:
+    return lru_cache(maxsize=1)(make)
 
 
 def _change(
@@ -177,23 +235,44 @@ def _change(
     cores: int,
 ) -> Plan:
     """The index that is there, with its settings; `UsageError` where others are asked for."""
-    from grasp_cli.retrieval.model import LateEncoder, encoder_of
+    from grasp_cli.retrieval.model import LateEncoder, encoder_of, model_path_of
     from grasp_cli.retrieval.store import Index
+    from grasp_cli.retrieval.tree.models import tree_builder, weights_of
 
     base = Index(directory, cores)
     settings = base.manifest.settings
-    made = {**vars(settings), **vars(settings.tokenizer)}
+    made = {**vars(settings), **vars(settings.tokenizer), **_made_trees(settings)}
     for name, asked in choices.items():
-        source = context.get_parameter_source(name)
-        typed = source is not None and source.name == "COMMANDLINE"  # not the environment
-        if typed and asked not in (made[name], "auto"):
+        if name == "tree_weights" and asked:
+            from grasp_cli.models.tree_weights import TreeWeights
+
+            asked = TreeWeights(asked).sha256
+        if _typed(context, name) and asked not in (made[name], "auto"):
             option = "--" + name.replace("_", "-")
+            if name == "with_tree":
+                raise UsageError(
+                    f"{directory}: this index was made without trees, and keeps its settings; "
+                    "leave --with-tree out, or make the index again"
+                )
             raise UsageError(
                 f"{directory}: this index was made with {option} {made[name]}, not {asked}, and "
                 f"keeps its settings; leave {option} out, or make the index again"
             )
     encoder = LateEncoder(lambda: encoder_of(base, dense_model, cores, "document"))
-    return Plan(settings, encoder, base)
+
+    def trees() -> TreeBuilder | None:
+        if settings.tree is None:
+            return None
+        return tree_builder(model_path_of(base, dense_model), settings, weights_of(base), cores)
+
+    return Plan(settings, encoder, _once(trees), base)
+
+
+def _made_trees(settings: Settings) -> dict[str, Any]:
+    """What an index was made with, by the options of trees."""
+    tree = settings.tree
+    values = (tree.kind, tree.merge, tree.chunk_sentences, tree.weights) if tree else [None] * 4
+    return {"with_tree": tree is not None, **dict(zip(_TREE_OPTIONS, values, strict=True))}
 
 
 def _build(
@@ -221,6 +300,7 @@ def _build(
                 delete=delete,
                 resume=resume,
                 threads=cores,
+                trees=plan.trees() if stream.inputs else None,
             )
         except BusyError:
             raise
@@ -259,7 +339,8 @@ def _told(built: Built, base: Index | None) -> Iterator[str]:
 
 def _size(manifest: Manifest) -> str:
     blank = f" ({manifest.empty} without text)" if manifest.empty else ""
-    return f"{manifest.documents} documents{blank}, {manifest.passages} passages"
+    trees = f", {manifest.tree['nodes']} nodes of trees" if manifest.tree else ""
+    return f"{manifest.documents} documents{blank}, {manifest.passages} passages{trees}"
 
 
 def _look(

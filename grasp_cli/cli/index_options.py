@@ -61,6 +61,20 @@ class Stem(str, Enum):
     swedish = "swedish"
 
 
+class TreeKind(str, Enum):
+    """What a tree is made by."""
+
+    embedding = "embedding"
+    attention = "attention"
+
+
+class Merge(str, Enum):
+    """The vector of a node."""
+
+    mean_of_two = "mean-of-two"
+    size_weighted = "size-weighted"
+
+
 PassageWords = Annotated[
     int,
     typer.Option(min=0, help="Cut longer documents into passages of whole sentences (0: never)."),
@@ -106,6 +120,36 @@ AnnOption = Annotated[
     typer.Option(
         "--ann",
         help="Approximate vector search for millions of passages; its recall is measured and said.",
+    ),
+]
+WithTree = Annotated[
+    bool,
+    typer.Option(
+        "--with-tree", help="Also make a tree over the chunks of each document (--mode tree)."
+    ),
+]
+Tree = Annotated[
+    TreeKind | None,
+    typer.Option(
+        show_default=False,
+        help="What merges first: chunks of like vectors (default), or chunks that the encoder "
+        "reads together (default with --tree-weights).",
+    ),
+]
+MergeOption = Annotated[
+    Merge,
+    typer.Option(
+        "--merge",
+        help="A node's vector: mean of its two parts (as published), or of all chunks below.",
+    ),
+]
+ChunkSentences = Annotated[int, typer.Option(min=1, help="Sentences of a chunk, at most.")]
+TreeWeights = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        show_default=False,
+        help="Trained weights of attention heads, and of the encoder; the index keeps a copy.",
     ),
 ]
 Append = Annotated[

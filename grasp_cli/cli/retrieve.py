@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,13 +22,14 @@ from grasp_cli.cli.options import (
     fair_threads,
     run,
 )
-from grasp_cli.defaults import RETRIEVE
+from grasp_cli.defaults import RETRIEVE, TREE
 from grasp_cli.pipe.engine import Stage
 from grasp_cli.pipe.errors import ProcessingError
 from grasp_cli.pipe.manifest import Recipe
 
 if TYPE_CHECKING:
     from grasp_cli.models.cross_encoder import CrossEncoder
+    from grasp_cli.retrieval.tree.retriever import TreeOptions
 
 
 class Mode(str, Enum):
@@ -36,6 +38,22 @@ class Mode(str, Enum):
     hybrid = "hybrid"
     dense = "dense"
     sparse = "sparse"
+    tree = "tree"
+    hybrid_tree = "hybrid+tree"
+
+
+class Nested(str, Enum):
+    """What becomes of a node that holds, or lies in, a better one."""
+
+    drop = "drop"
+    keep = "keep"
+
+
+class Pool(str, Enum):
+    """What chooses the documents whose trees are searched."""
+
+    flat = "flat"
+    roots = "roots"
 
 
 class Fusion(str, Enum):
@@ -67,7 +85,33 @@ FusionWeight = Annotated[
     float,
     typer.Option(min=0, max=1, help="Share of the dense scores in --fusion weighted."),
 ]
-ModeOption = Annotated[Mode, typer.Option("--mode", help="Vectors, BM25, or both fused.")]
+ModeOption = Annotated[
+    Mode,
+    typer.Option(
+        "--mode",
+        help="Vectors, BM25, or both fused (hybrid); nodes of trees of an index --with-tree, "
+        "alone or fused with both.",
+    ),
+]
+TreeDocs = Annotated[
+    int, typer.Option(min=0, help="Documents whose trees are searched (0: all of the index).")
+]
+TreePool = Annotated[
+    Pool,
+    typer.Option(
+        "--tree-pool",
+        help="How these are chosen: by their best passages (flat), or by the roots of their trees.",
+    ),
+]
+Beam = Annotated[int, typer.Option(min=1, help="Nodes of a tree that go on to the next level.")]
+NodeThreshold = Annotated[
+    float | None,
+    typer.Option(show_default="none", help="Least cosine of a node with the question."),
+]
+NestedOption = Annotated[
+    Nested,
+    typer.Option("--nested", help="What becomes of a node that holds, or lies in, a better one."),
+]
 Question = Annotated[
     str | None,
     typer.Option("-q", "--question", show_default=False, help="One question instead of records."),
@@ -95,6 +139,9 @@ IndexProfile = Annotated[
 ]
 _MODE = Mode(RETRIEVE.mode)
 _FUSION = Fusion(RETRIEVE.fusion)
+_POOL = Pool(TREE.pool)
+_NESTED = Nested(TREE.nested)
+_TREE_MODES = (Mode.tree.value, Mode.hybrid_tree.value)
 
 
 # The index stands in the manifest by its content, models by their weights.
@@ -113,6 +160,11 @@ def retrieve(
     mode: ModeOption = _MODE,
     rerank: Rerank = None,
     rerank_depth: RerankDepth = RETRIEVE.rerank_depth,
+    tree_docs: TreeDocs = TREE.documents,
+    tree_pool: TreePool = _POOL,
+    beam: Beam = TREE.beam,
+    node_threshold: NodeThreshold = None,
+    nested: NestedOption = _NESTED,
     question: Question = None,
     dense_model: DenseModel = None,
     profile: IndexProfile = None,
@@ -126,6 +178,8 @@ def retrieve(
     grasp retrieve -q "Who led the survey?" | grasp compress | grasp answer
 
     grasp retrieve questions.jsonl --rerank cross-encoder/ms-marco-MiniLM-L-6-v2
+
+    grasp retrieve questions.jsonl --mode tree --tree-docs 10
     """
     stage = stage_of(
         directory,
@@ -139,6 +193,11 @@ def retrieve(
         mode=mode.value,
         rerank=rerank,
         rerank_depth=rerank_depth,
+        tree_docs=tree_docs,
+        tree_pool=tree_pool.value,
+        beam=beam,
+        node_threshold=node_threshold,
+        nested=nested.value,
         dense_model=dense_model,
         profile=profile and profile.value,
     )
@@ -162,6 +221,7 @@ def stage_of(
     cores: int,
     say: Callable[[str], None],
     *,
+    mode: str,
     top_k: int,
     rerank: str | None,
     rerank_depth: int,
@@ -169,7 +229,7 @@ def stage_of(
     profile: str | None,
     **search: Any,
 ) -> Stage:
-    """The stage that searches the index at `directory`; `search` as in `Retriever`."""
+    """The stage that searches the index at `directory`; `search` as the options of the verb."""
     from grasp_cli.retrieval.model import encoder_of
     from grasp_cli.retrieval.retriever import Retriever
     from grasp_cli.retrieval.store import Index
@@ -177,17 +237,45 @@ def stage_of(
     index = Index(directory, cores)
     _refuse_profile(profile, index.manifest.profile, directory)
     cross_encoder = _cross_encoder(rerank, cores, say) if rerank else None
-    stage = Retriever(
-        index,
-        lambda: encoder_of(index, dense_model, cores),
-        top_k=max(top_k, rerank_depth) if cross_encoder else top_k,
-        **search,
-    )
+    drop_nested = search["nested"] == Nested.drop.value and mode in _TREE_MODES
+    if cross_encoder and drop_nested:
+        search["nested"] = Nested.keep.value  # what is nested is dropped after it has read
+    encoder = partial(encoder_of, index, dense_model, cores)
+    shared: dict[str, Any] = {
+        "mode": mode,
+        "top_k": max(top_k, rerank_depth) if cross_encoder else top_k,
+        "rrf_k": search["rrf_k"],
+        "depth": search["depth"],
+    }
+    if mode in _TREE_MODES:
+        _ = index.trees  # an index without trees is said before anything is read
+        from grasp_cli.retrieval.tree.models import question_encoder
+        from grasp_cli.retrieval.tree.retriever import TreeRetriever
+
+        own = question_encoder(index, dense_model, cores)
+        stage: Retriever = TreeRetriever(
+            index, encoder, own, options=_tree_options(mode, search), **shared
+        )
+    else:
+        fusion = {name: search[name] for name in ("fusion", "fusion_weight")}
+        stage = Retriever(index, encoder, **shared, **fusion)
     if cross_encoder is None:
         return stage
     from grasp_cli.retrieval.rerank import Reranker
+    from grasp_cli.retrieval.tree.nesting import distinct_contexts
 
-    return Reranker(stage, cross_encoder, top_k, titles=index.manifest.index_title)
+    choose = distinct_contexts if drop_nested else iter
+    titles = index.manifest.index_title
+    return Reranker(stage, cross_encoder, top_k, titles=titles, choose=choose)
+
+
+def _tree_options(mode: str, search: dict[str, Any]) -> TreeOptions:
+    from grasp_cli.retrieval.tree.retriever import TreeOptions
+
+    if search["fusion"] != RETRIEVE.fusion:
+        raise UsageError(f"--mode {mode} fuses by ranks: leave --fusion out")
+    names = ("tree_docs", "tree_pool", "beam", "node_threshold", "nested")
+    return TreeOptions(*(search[name] for name in names))
 
 
 def _cross_encoder(name: str, threads: int, say: Callable[[str], None]) -> CrossEncoder:

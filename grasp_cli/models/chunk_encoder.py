@@ -160,13 +160,16 @@ class ChunkEncoder:
         return ids[: room // _TITLE_SHARE]
 
     def _tokens(self, text: ChunkedText) -> tuple[list[int], list[int]]:
-        """The tokens of a text that lie in chunks, and where those of each chunk begin and end."""
+        """The tokens of a text, and where those of each chunk begin and the last one's end.
+
+        White space between chunks, where it is a token, goes with the chunk before it.
+        """
         found = self.encoder.tokenizer.encode(text.text, add_special_tokens=False)
         starts = [start for start, _ in text.chunks]
         ids, counts = [], [0] * len(starts)
         for token, (start, end) in zip(found.ids, found.offsets, strict=True):
             chunk = bisect_right(starts, max(start, end - 1)) - 1
-            if chunk >= 0 and start < text.chunks[chunk][1]:
+            if chunk >= 0:
                 ids.append(token)
                 counts[chunk] += 1
         bounds = [0]

@@ -99,14 +99,16 @@ class TreeWeights:
 
     def refuse_shape(self, name: str, config: Any) -> None:
         """Raise `ProcessingError` where an encoder with that transformers config does not fit."""
-        own = (self.config.layers, self.config.heads, self.config.hidden_size)
+        stated = (self.config.layers, self.config.heads, self.config.hidden_size)
+        held = (*self.alpha().shape, self.config.hidden_size)
         asked = (config.num_hidden_layers, config.num_attention_heads, config.hidden_size)
-        if own != asked or tuple(self.alpha().shape) != own[:2]:
-            raise ProcessingError(
-                f"{self.directory}: these tree weights are for {self.config.base}, "
-                f"{_shape(own)}, and {name} has {_shape(asked)}; leave --tree-weights out, or "
-                "choose their encoder with --dense-model"
-            )
+        for own in (stated, held):
+            if own != asked:
+                raise ProcessingError(
+                    f"{self.directory}: these tree weights are for {self.config.base}, "
+                    f"{_shape(own)}, and {name} has {_shape(asked)}; leave --tree-weights out, "
+                    "or choose their encoder with --dense-model"
+                )
 
     def alpha(self) -> Any:
         """One number per layer and head, float32, shape (layers, heads)."""
@@ -185,6 +187,6 @@ def _write(path: Path, data: bytes) -> None:
     os.replace(part, path)
 
 
-def _shape(shape: tuple[int, int, int]) -> str:
+def _shape(shape: tuple[int, ...]) -> str:
     layers, heads, width = shape
     return f"{layers} layers of {heads} heads, width {width}"

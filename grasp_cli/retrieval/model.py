@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -12,6 +13,9 @@ from grasp_cli.models.locate import find, sha256_of
 from grasp_cli.pipe.errors import MissingError, ProcessingError
 from grasp_cli.retrieval.dense import Embedder, Vectors
 from grasp_cli.retrieval.store import Index
+
+if TYPE_CHECKING:
+    from grasp_cli.models.tree_weights import TreeWeights
 
 # The names that sentence-transformers looks for, in turn.
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
@@ -69,20 +73,31 @@ class Prompted:
         return self._encoder.embed([self._prompt + text for text in texts])
 
 
-def load_encoder(path: Path, purpose: str, dtype: str, threads: int | None = None) -> Embedder:
+def load_encoder(
+    path: Path,
+    purpose: str,
+    dtype: str,
+    threads: int | None = None,
+    weights: TreeWeights | None = None,
+) -> Embedder:
     """The encoder in a model directory, not loaded yet, for one `purpose`: a key of PROMPTS.
 
-    The prompt for it is the one that config_sentence_transformers.json states, if any.
+    `weights` hold a difference that is added to the model's.
     """
     from grasp_cli.models.encoder import Encoder
 
-    encoder = Encoder(path, threads=threads, dtype=dtype)
+    encoder = Encoder(path, threads=threads, dtype=dtype, difference=weights)
+    prompt = prompt_of(path, purpose)
+    return Prompted(encoder, prompt) if prompt else encoder
+
+
+def prompt_of(path: Path, purpose: str) -> str:
+    """The prompt that config_sentence_transformers.json states for a purpose, if any."""
     stated = path / "config_sentence_transformers.json"
     settings = orjson.loads(stated.read_bytes()) if stated.is_file() else {}
     prompts = settings.get("prompts") or {}
     names = (*PROMPTS[purpose], settings.get("default_prompt_name"))
-    prompt = next((prompts[name] for name in names if name in prompts), "")
-    return Prompted(encoder, prompt) if prompt else encoder
+    return next((str(prompts[name]) for name in names if name in prompts), "")
 
 
 def encoder_of(
@@ -93,6 +108,12 @@ def encoder_of(
     `given` is a name or path to use in place of the stored one, where the model has moved. Raises
     `MissingError` where it is not on this machine, `ProcessingError` where it is another one.
     """
+    path = model_path_of(index, given)
+    return load_encoder(path, purpose, index.manifest.model["dtype"], threads)
+
+
+def model_path_of(index: Index, given: str | None = None) -> Path:
+    """The directory of the encoder that made `index`; raises as `encoder_of` does."""
     stored = index.manifest.model
     name = given or stored["name"]
     path = find(name)
@@ -102,4 +123,4 @@ def encoder_of(
             f"weights of {name}; make it again: "
             f"grasp index DOCUMENTS.jsonl -x {index.directory} --dense-model {name}"
         )
-    return load_encoder(path, purpose, stored["dtype"], threads)
+    return path

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -37,18 +38,26 @@ class Reranker:
     first : retrieves the candidates, more than `top_k`
     model : scores them
     titles : read a passage with its title in front, as the index does
+    choose : what of the contexts may stay, best first; all where it is not given
     """
 
     name = "retrieve"
 
     def __init__(
-        self, first: FirstStage, model: CrossEncoder, top_k: int, *, titles: bool = True
+        self,
+        first: FirstStage,
+        model: CrossEncoder,
+        top_k: int,
+        *,
+        titles: bool = True,
+        choose: Callable[[Iterable[Record]], Iterable[Record]] = iter,
     ) -> None:
         self.window = first.window
         self._first = first
         self._model = model
         self._top_k = top_k
         self._titles = titles
+        self._choose = choose
 
     def process(self, records: Sequence[Record]) -> Iterator[Outcome]:
         """One outcome per record."""
@@ -92,17 +101,18 @@ class Reranker:
 
     def _reranked(self, record: Record, scores: list[float], seconds: float) -> Record:
         pairs = zip(scores, record["contexts"], strict=True)
-        best = sorted(pairs, key=lambda pair: (-pair[0], pair[1]["id"]))[: self._top_k]
-        contexts = [
+        best = sorted(pairs, key=lambda pair: (-pair[0], pair[1]["id"]))
+        scored = (
             {
                 **context,
                 "score": score,
-                "rank": rank,
                 "first_score": context["score"],
                 "first_rank": context["rank"],
             }
-            for rank, (score, context) in enumerate(best, start=1)
-        ]
+            for score, context in best
+        )
+        chosen = islice(self._choose(scored), self._top_k)
+        contexts = [{**context, "rank": rank} for rank, context in enumerate(chosen, start=1)]
         trace = record["retrieval"]
         spent = round(trace["seconds"] + seconds, 6)
         retrieval = {**trace, "reranker": self._model.name, "seconds": spent}

@@ -11,7 +11,7 @@ from grasp_cli.defaults import RETRIEVE
 from grasp_cli.pipe.engine import Outcome
 from grasp_cli.pipe.errors import RecordError
 from grasp_cli.pipe.records import Record
-from grasp_cli.retrieval.dense import Embedder
+from grasp_cli.retrieval.dense import Embedder, Vectors
 from grasp_cli.retrieval.fusion import reciprocal_ranks, weighted_scores
 from grasp_cli.retrieval.ranking import NOTHING, Ranking
 from grasp_cli.retrieval.store import Index
@@ -90,13 +90,21 @@ class Retriever:
             _ = self._index.dense, self._encoder.dimension
 
     def _search(self, questions: list[str]) -> list[list[Record]]:
-        nothing = [NOTHING] * len(questions)
-        dense = sparse = nothing
+        vectors = None
         if self._mode != "sparse" and self._index.manifest.passages and questions:
-            dense = self._index.dense.search(self._encoder.embed(questions), self._depth)
+            vectors = self._encoder.embed(questions)
+        return [self._contexts(*pair) for pair in self._rankings(questions, vectors)]
+
+    def _rankings(
+        self, questions: list[str], vectors: Vectors | None
+    ) -> list[tuple[Ranking, Ranking]]:
+        """Of each question the passages by vectors and by BM25; `vectors` are the questions'."""
+        dense = sparse = [NOTHING] * len(questions)
+        if vectors is not None:
+            dense = self._index.dense.search(vectors, self._depth)
         if self._mode != "dense":
             sparse = [self._index.sparse.search(question, self._depth) for question in questions]
-        return [self._contexts(*pair) for pair in zip(dense, sparse, strict=True)]
+        return list(zip(dense, sparse, strict=True))
 
     def _contexts(self, dense: Ranking, sparse: Ranking) -> list[Record]:
         """The best of one question, with the scores and ranks that put them there."""

@@ -12,6 +12,7 @@ from grasp_cli.pipe.errors import ProcessingError
 from grasp_cli.retrieval.checksums import checksum
 from grasp_cli.retrieval.ids import order_of
 from grasp_cli.retrieval.store import MANIFEST, PASSAGES, Index, content_of
+from grasp_cli.retrieval.tree.verify import tree_contradictions
 
 _CHUNK = 1 << 14
 
@@ -58,3 +59,5 @@ def _contradictions(index: Index) -> Iterator[str]:
             yield "vectors.bin"
             break
     _ = index.sparse, index.dense
+    if manifest.tree:
+        yield from tree_contradictions(index.trees)
