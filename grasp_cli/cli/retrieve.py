@@ -24,7 +24,7 @@ from grasp_cli.cli.options import (
 )
 from grasp_cli.defaults import RETRIEVE, TREE
 from grasp_cli.pipe.engine import Stage
-from grasp_cli.pipe.errors import ProcessingError
+from grasp_cli.pipe.errors import ProcessingError, UsageError
 from grasp_cli.pipe.manifest import Recipe
 
 if TYPE_CHECKING:
