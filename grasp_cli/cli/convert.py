@@ -93,10 +93,11 @@ def convert(
     """Convert a dataset to records with id, question, answers, contexts and evidence_gold.
 
     hotpotqa reads HotpotQA and 2WikiMultiHopQA, musique MuSiQue, dpr Natural Questions and
-    TriviaQA with ctxs, squad SQuAD and XQuAD, asqa ASQA, qasper QASPER, contract-nli ContractNLI,
-    beir a BEIR folder, topics questions alone, records what grasp writes. Files may be JSON arrays
-    or lines, plain or compressed; hf:NAME:CONFIG is a dataset of the Hugging Face hub. The same
-    passage has the same id in records and documents, also under --sample.
+    TriviaQA with ctxs, open-qa these without, squad SQuAD and XQuAD, asqa ASQA, qasper QASPER,
+    contract-nli ContractNLI, beir a BEIR folder, topics questions alone, records what grasp
+    writes. Files may be JSON arrays or lines, plain or compressed; hf:NAME:CONFIG is a dataset of
+    the Hugging Face hub. The same passage has the same id in records and documents, also under
+    --sample.
 
     trec-run, qrels and the output of an openai-batch name questions by their ids: --questions says
     where these are. text reads plain text and Markdown files, or directories of them, into

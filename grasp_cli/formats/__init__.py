@@ -16,6 +16,7 @@ FORMATS: dict[str, str] = {
     "asqa": "grasp_cli.formats.asqa:ASQA",
     "qasper": "grasp_cli.formats.qasper:QASPER",
     "contract-nli": "grasp_cli.formats.contract_nli:ContractNLI",
+    "open-qa": "grasp_cli.formats.open_qa:OpenQA",
     "beir": "grasp_cli.formats.beir:BEIR",
     "topics": "grasp_cli.formats.topics:Topics",
     "records": "grasp_cli.formats.records:Records",

@@ -138,7 +138,7 @@ def field(item: Record, key: str, kind: type, where: str) -> Any:
         return value
     keys = ", ".join(list(item)[:8]) or "none"
     raise DataError(
-        f'{where}: "{key}" must be there as a {_KINDS[kind]}; keys: {keys}; is it another format?'
+        f'{where}: "{key}" must be there as {_KINDS[kind]}; keys: {keys}; is it another format?'
     )
 
 
@@ -175,4 +175,4 @@ def question_id(item: Record, default: str) -> str:
     return str(found)
 
 
-_KINDS = {str: "string", list: "list", dict: "object", int: "whole number"}
+_KINDS = {str: "a string", list: "a list", dict: "an object", int: "a whole number"}

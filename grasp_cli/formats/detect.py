@@ -17,6 +17,7 @@ from grasp_cli.pipe.sources import STDIN, looking, start_of
 _START = 1 << 16  # bytes that are looked at, of what is not JSON
 _LINES = 20
 _TEXT_HEADINGS = {"text", *DOCUMENT_ALIASES["text"]}
+_OWN = {"context", "evidence", "compression", "retrieval", "reader", "error"}  # of grasp's stages
 _QRELS_HEADINGS = {"score", "relevance", "rel", "grade", "label"}
 
 
@@ -68,9 +69,12 @@ def _of_object(item: Record) -> list[str]:
     if isinstance(item.get("contexts"), list) and _asks(item):
         return ["records"]
     found = [name for name, fits in _OBJECTS.items() if fits(item)]
-    if not found and _asks(item) and not isinstance(item.get("context"), list):
-        return ["records"]
-    return found
+    if found or not _asks(item):
+        return found
+    if isinstance(item.get("answer"), list | dict):
+        return ["open-qa"]
+    gold = isinstance(item.get("answer"), str) and "answers" not in item
+    return ["records", "open-qa"] if gold and not _OWN & set(item) else ["records"]
 
 
 def _asks(item: Record) -> bool:
@@ -91,8 +95,8 @@ def _is_squad(item: Record) -> bool:
 
 _OBJECTS: dict[str, Callable[[Record], Any]] = {
     "hotpotqa": lambda item: "question" in item and isinstance(item.get("context"), list | dict),
-    "musique": lambda item: "question" in item and isinstance(item.get("paragraphs"), list),
-    "dpr": lambda item: "question" in item and isinstance(item.get("ctxs"), list),
+    "musique": lambda item: "question" in item and isinstance(item.get("paragraphs"), list | dict),
+    "dpr": lambda item: "question" in item and isinstance(item.get("ctxs"), list | dict),
     "squad": _is_squad,
     "asqa": lambda item: any(
         "qa_pairs" in value for value in (item, _inner(item), _inner(_inner(item)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grasp_cli.formats.base import ItemFormat, field, objects, question_id
+from grasp_cli.formats.base import ItemFormat, field, question_id, rows
 from grasp_cli.formats.passages import NameIds, distinct, passage_id
 from grasp_cli.pipe.records import Record
 
@@ -23,9 +23,7 @@ class DPR(ItemFormat):
 
     def convert(self, item: Record, where: str) -> Iterator[Record]:
         """The record of one question."""
-        contexts = [
-            self._context(passage, place) for place, passage in objects(item, "ctxs", where)
-        ]
+        contexts = [self._context(passage, place) for place, passage in rows(item, "ctxs", where)]
         record = {
             "id": question_id(item, f"q{self.count}"),
             "question": field(item, "question", str, where),

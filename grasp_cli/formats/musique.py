@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grasp_cli.formats.base import ItemFormat, field, objects, question_id
+from grasp_cli.formats.base import ItemFormat, field, question_id, rows
 from grasp_cli.formats.passages import distinct, passage_id
 from grasp_cli.pipe.records import Record
 
@@ -19,7 +19,7 @@ class MuSiQue(ItemFormat):
 
     def convert(self, item: Record, where: str) -> Iterator[Record]:
         """The record of one question."""
-        paragraphs = list(objects(item, "paragraphs", where))
+        paragraphs = list(rows(item, "paragraphs", where))
         contexts = [_context(paragraph, place) for place, paragraph in paragraphs]
         record = {
             "id": question_id(item, f"q{self.count}"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -84,6 +86,21 @@ def test_standard_input_is_looked_at_and_then_read_whole(grasp: Run) -> None:
     assert dash.stdout == "q1 0 Net%20Museum 1\n"
     run = grasp("convert", "trec-run", stdin=json.dumps({**DPR, "id": "q7"}))
     assert run.stdout.split()[:2] == ["q7", "Q0"]
+
+
+def test_a_dataset_of_the_hub_by_name(convert: Convert, monkeypatch: pytest.MonkeyPatch) -> None:
+    library: Any = ModuleType("datasets")
+    library.__version__ = "4.0.0"
+    library.load_dataset = lambda name, config, split: [{**HOTPOT, "_id": f"{name}-{split}"}]
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    named = ("nets/mills:plain", "--split", "dev")
+    code, said = convert(*named, "-o", "out.jsonl")
+    assert (code, "the input is hotpotqa" in said) == (0, True)
+    assert [record["id"] for record in read("out.jsonl")] == ["nets/mills-dev"]
+    assert convert("hotpotqa", *named, "--documents", "-o", "documents.jsonl")[0] == 0
+    assert len(read("documents.jsonl")) == 2
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    assert convert("hf:nets/mills")[0] == 3
 
 
 def test_files_of_two_formats_are_refused(convert: Convert) -> None:
@@ -168,7 +185,7 @@ def test_a_batch_there_and_back(convert: Convert) -> None:
         (("squad", "a.json"), 4, 'a.json:1: "paragraphs" must be there'),
         (("asqa", "a.json"), 4, '"qa_pairs" must be there as a list; keys: _id, question'),
         (("qasper", "a.json"), 4, '"qas" must be there as a list'),
-        (("contract-nli", "a.json"), 4, '"labels" must be there as a object'),
+        (("contract-nli", "a.json"), 4, '"labels" must be there as an object'),
         (("openai-batch", "a.json", "--questions", "a.json"), 4, "a line of a batch's output"),
         (("trec-run", "a.json", "--questions", "a.json"), 4, "expected query id, Q0"),
         (("openai-batch", "a.json"), 2, "--questions FILE"),

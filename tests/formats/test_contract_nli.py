@@ -100,7 +100,7 @@ def test_the_real_file_span_by_span() -> None:
         (mark("Entailment", 4), "4 must be the number of one of the contract's spans"),
         (mark("Entailment", 5), "5 must be the number"),
         (mark("Entailment", -1), "-1 must be the number"),
-        ("yes", r'documents\[0\].*"nda-1" must be there as a object'),
+        ("yes", r'documents\[0\].*"nda-1" must be there as an object'),
     ],
 )
 def test_what_does_not_fit(tmp_path: Path, annotation: Any, message: str) -> None:
