@@ -54,8 +54,19 @@ _STYLE = PromptStyle(ANSWER.prompt)
 
 
 # The profile only chooses a reader; a URL may move, the model's name tells what answers there.
-_FREE = ("threads", "concurrency", "url", "profile", "reader_model", "cache")
-_FREE += ("connect_timeout", "read_timeout", "retries", "max_wait", "give_up_after")
+_FREE = (
+    "threads",
+    "concurrency",
+    "url",
+    "profile",
+    "reader_model",
+    "cache",
+    "connect_timeout",
+    "read_timeout",
+    "retries",
+    "max_wait",
+    "give_up_after",
+)
 
 
 @job(free=_FREE)

@@ -73,6 +73,7 @@ def _add_verbs() -> None:
     from grasp_cli.cli.experiment import experiment
     from grasp_cli.cli.explain import explain
     from grasp_cli.cli.index import index
+    from grasp_cli.cli.merge import merge
     from grasp_cli.cli.models import models
     from grasp_cli.cli.retrieve import retrieve
     from grasp_cli.cli.schema import schema
@@ -80,7 +81,7 @@ def _add_verbs() -> None:
     from grasp_cli.cli.validate import validate
 
     stages = (index, retrieve, compress, answer, evaluate)
-    others = (experiment, explain, convert, models, config, doctor, schema, validate)
+    others = (experiment, merge, explain, convert, models, config, doctor, schema, validate)
     for verb in (*stages, *others):
         app.command()(verb)
     app.add_typer(train)

@@ -223,7 +223,7 @@ def run(
         if stream.options.get("latency"):
             stage, records = OneByOne(stage), all_read(records)
         code = job.run(stage, records, recipe or stream.recipe, progress)
-    if code := code or (7 if stream.bad_lines else 0):
+    if code:
         raise typer.Exit(code)
 
 
@@ -233,7 +233,7 @@ def bad_line_handler(stream: Stream, stack: ExitStack, job: Job | None = None) -
         raise UsageError("--on-error quarantine needs --quarantine FILE")
     keep: Sink | None = None
     if stream.on_error is OnError.quarantine:
-        keep = stack.enter_context(open_sink(stream.quarantine, inputs=stream.inputs))
+        keep = stack.enter_context(open_sink(stream.quarantine, inputs=stream.inputs, always=True))
 
     def handle(bad: BadLine) -> None:
         if stream.on_error is OnError.fail:

@@ -66,9 +66,12 @@ class Tally:
         return sum(self.failures.values())
 
     def exit_code(self) -> int:
-        """0; 3 where what all records need is not there; 5 where all were too slow; else 7."""
+        """0; 3 where what all records need is not there; 5 where all were too slow; else 7.
+
+        7 is also the code for lines that could not be read.
+        """
         if not self.failures:
-            return 0
+            return 7 if self.unreadable else 0
         all_failed = self.failed == self.read - self.passed_on
         if self.gone or (all_failed and 3 in self.failures):
             return 3

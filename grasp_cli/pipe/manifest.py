@@ -21,12 +21,24 @@ from typing import Any
 
 import orjson
 
+from grasp_cli import __version__
 from grasp_cli.pipe.errors import ProcessingError
 from grasp_cli.pipe.masking import masked
 
 FORMAT, VERSION = "grasp manifest", 1
-PACKAGES = ("grasp-cli", "torch", "transformers", "tokenizers", "sentence-transformers", "numpy")
-PACKAGES += ("faiss-cpu", "bm25s", "orjson", "nltk", "httpx", "ollama")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "sentence-transformers",
+    "numpy",
+    "faiss-cpu",
+    "bm25s",
+    "orjson",
+    "nltk",
+    "httpx",
+    "ollama",
+)
 _SECRET = re.compile(r"(^|_)(key|secret|password)$")
 
 
@@ -54,31 +66,31 @@ class Recipe:
             "models": {role: dict(model) for role, model in self.models.items()},
             "index": self.index,
             "shard": self.shard,
+            "free": sorted(self.free),
         }
 
     def differences(self, then: Mapping[str, Any]) -> list[str]:
         """What differs from the recipe `then` of a manifest, each as "name THEN, now NOW"."""
-        return list(self._differences(then))
+        return list(differences(self.as_json(), then))
 
-    def _differences(self, then: Mapping[str, Any]) -> Iterator[str]:
-        now = self.as_json()
-        if then.get("stage") != now["stage"]:
-            yield f"stage {then.get('stage')}, now {now['stage']}"
-            return
-        before = then.get("options") or {}
-        for name in sorted({*before, *now["options"]} - self.free):
-            old, new = before.get(name), now["options"].get(name)
-            if old != new:
-                yield f"{name} {_shown(old)}, now {_shown(new)}"
-        was = then.get("models") or {}
-        for role in sorted({*was, *now["models"]}):
-            old, new = was.get(role), now["models"].get(role)
-            if _weights(old) != _weights(new):
-                yield f"{role} model {_named(old)}, now {_named(new)}"
-        if then.get("index") != self.index:
-            yield f"index {_short(then.get('index'))}, now {_short(self.index)}"
-        if then.get("shard") != self.shard:
-            yield f"shard {then.get('shard')}, now {self.shard}"
+
+def differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between two recipes as manifests have them."""
+    if then["stage"] != now["stage"]:
+        yield f"stage {then['stage']}, now {now['stage']}"
+        return
+    for name in sorted({*then["options"], *now["options"]} - {*now["free"]}):
+        old, new = then["options"].get(name), now["options"].get(name)
+        if old != new:
+            yield f"{name} {_shown(old)}, now {_shown(new)}"
+    for role in sorted({*then["models"], *now["models"]}):
+        old, new = then["models"].get(role), now["models"].get(role)
+        if _weights(old) != _weights(new):
+            yield f"{role} model {_named(old)}, now {_named(new)}"
+    if then["index"] != now["index"]:
+        yield f"index {_short(then['index'])}, now {_short(now['index'])}"
+    if then["shard"] != now["shard"]:
+        yield f"shard {then['shard']}, now {now['shard']}"
 
 
 @dataclass(frozen=True)
@@ -143,7 +155,7 @@ def place_of(path: Path) -> Path:
 
 def packages() -> dict[str, str]:
     """Versions of what the output may depend on, without importing any of it."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "grasp-cli": __version__}
     for name in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)

@@ -31,8 +31,15 @@ Story = Mapping[str, Any]  # how a run went: counts, seconds, exit code
 class Output(Protocol):
     """Takes records."""
 
-    count: int  # written by this run
-    failed_earlier: int  # failed records that are in the file, of earlier runs or of this one
+    @property
+    def count(self) -> int:
+        """Records written by this run."""
+        ...
+
+    @property
+    def failed_earlier(self) -> int:
+        """Failed records that are in the file, of earlier runs or of this one."""
+        ...
 
     def write(self, record: Record) -> None: ...
     def flush(self) -> None: ...

@@ -60,12 +60,17 @@ class Sink:
 
 @contextmanager
 def open_sink(
-    path: Path | None, *, expect: str | None = None, inputs: Iterable[Path] = ()
+    path: Path | None,
+    *,
+    expect: str | None = None,
+    inputs: Iterable[Path] = (),
+    always: bool = False,
 ) -> Iterator[Sink]:
     """A `Sink` on `path` (None or "-" is standard output).
 
     On leaving without an exception the expectation is checked and the file renamed into place;
-    otherwise the file that was there before stays as it was and FILE.part is removed.
+    otherwise the file that was there before stays as it was and FILE.part is removed. With
+    `always` the file is put in place in any case, if there is something in it.
     """
     expectation = Expectation(expect) if expect is not None else None
     if path is None or not is_file(path):
@@ -79,7 +84,12 @@ def open_sink(
     part = Part(path)
     try:
         sink = Sink(part, expectation)
-        yield sink
+        try:
+            yield sink
+        except BaseException:
+            if always and sink.count:
+                part.finish()
+            raise
         sink.check()
         part.finish()
     finally:
