@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grasp_cli.defaults import ANSWER, DOCTOR
 from grasp_cli.doctor.finding import Finding
-from grasp_cli.readers.server import without_password
+from grasp_cli.pipe.masking import masked
 
 _KEY = "OPENAI_API_KEY"
 
@@ -32,7 +32,7 @@ def servers(reader: str, model: str, url: str | None) -> Iterator[Finding]:
 def _ollama(model: str, url: str) -> Finding:
     from grasp_cli.readers.ollama import models_on
 
-    held, shown = models_on(url, DOCTOR.server_seconds), without_password(url)
+    held, shown = models_on(url, DOCTOR.server_seconds), masked(url)
     if held is None:
         line = f"no server answers at {shown}: start it with `ollama serve`"
         return Finding("server", "ollama", "bad", line)
@@ -45,7 +45,7 @@ def _ollama(model: str, url: str) -> Finding:
 def _openai(model: str, url: str) -> Finding:
     import httpx
 
-    shown = without_password(url)
+    shown = masked(url)
     key = os.environ.get(_KEY)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:

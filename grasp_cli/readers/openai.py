@@ -33,14 +33,13 @@ class OpenAIReader:
             "start it",
             "name one that it serves with --reader-model (and its address up to /v1 with --url)",
             settings,
-            secret=os.environ.get(KEY_VARIABLE),
         )
 
     @cached_property
     def _client(self) -> Any:
         import httpx
 
-        key = self._server.secret
+        key = os.environ.get(KEY_VARIABLE)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
             return httpx.Client(headers=headers, **self._server.client_options())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from grasp_cli.pipe.errors import RecordError, ServerMissing, TooSlow, UsageError
+from grasp_cli.pipe.masking import masked
 from grasp_cli.readers.reader import ReaderSettings
 from grasp_cli.readers.retry_after import seconds_asked
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 _NOT_FOUND = 404
 _KEY_REFUSED = (401, 403)
 _TOO_MANY = 429
+_QUOTED = 200  # characters of what a server says
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server is, what to do when it is not there, and what it must never be quoted with."""
+    """Where a server is, and what to do when it or the model on it is not there."""
 
     url: str
     how_to_start: str
     how_to_get_model: str
     settings: ReaderSettings
-    secret: str | None = None
 
     @cached_property
     def shown(self) -> str:
         """The address for messages: without a name and password in it."""
-        return without_password(self.url)
+        return masked(self.url)
 
     def client_options(self) -> dict[str, Any]:
         """What an httpx client is made with: time limits, room for all requests, status check."""
@@ -76,7 +76,7 @@ class Server:
                 f"{self.shown} refused the key (HTTP {status}): set OPENAI_API_KEY to a valid one",
                 kind="KeyRefused",
             )
-        shown = self._quoted(said)
+        shown = masked(" ".join(said.split()))[:_QUOTED] or "no explanation"
         if status == _TOO_MANY or status >= 500:
             return worth_repeating(
                 f"{self.shown} failed (HTTP {status}): {shown}; try again", kind="ServerError"
@@ -84,17 +84,6 @@ class Server:
         return RecordError(
             f"{self.shown} refused the request (HTTP {status}): {shown}", kind="RequestRefused"
         )
-
-    def _quoted(self, said: str) -> str:
-        shown = " ".join(said.split())
-        if self.secret:
-            shown = shown.replace(self.secret, "***")
-        return shown[:200] or "no explanation"
-
-
-def without_password(url: str) -> str:
-    """An address without a name and password in it."""
-    return re.sub(r"//[^/@]*@", "//", url, count=1)
 
 
 def _said(response: httpx.Response) -> str:
