@@ -57,7 +57,8 @@ class RetryingReader:
 
     def _tell(self, error: RecordError) -> None:
         if self._said.acquire(blocking=False):
-            self._say(f"{error}: trying up to {self._settings.retries} times more (said once)")
+            most = self._settings.retries
+            self._say(f"a question is asked again, up to {most} times (said once), since {error}")
 
 
 def pause_before(retry: int, asked: float | None, most: float) -> float:
