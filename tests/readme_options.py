@@ -14,7 +14,7 @@ from typing import Any
 README = Path(__file__).resolve().parent.parent / "README.md"
 BEGIN, END = "<!-- options: made by python -m tests.readme_options -->", "<!-- end of options -->"
 COMMON = ("-o", "--expect", "--allow-empty", "--on-error", "--quarantine", "--quiet", "--threads")
-COMMON += ("--progress", "--log-format", "--max-line-mb", "--shard", "--max-errors")
+COMMON += ("--progress", "--log-format", "--max-line-mb", "--shard", "--max-errors", "--dry-run")
 
 
 def tables() -> str:

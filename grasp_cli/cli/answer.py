@@ -12,6 +12,7 @@ import typer
 from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
+    Check,
     Dtype,
     Latency,
     Profile,
@@ -199,13 +200,18 @@ def answer(
         threads=fair_threads(threads),
     )
 
-    def recipe() -> Recipe:
-        from grasp_cli.models.checksums import checked
+    def recipe(check: Check) -> Recipe:
+        from grasp_cli.readers.reader import address
 
         name, model = _resolved(reader and reader.value, reader_model, profile.value)
         local = name is ReaderName.transformers
-        resolved = {"reader": name, "max_new_tokens": max_new_tokens or _LONGEST[prompt]}
-        weights = checked(model) if local else {"name": model, "sha256": None}
+        resolved = {
+            "reader": name,
+            "max_new_tokens": max_new_tokens or _LONGEST[prompt],
+            "reader_model": model,
+            "url": address(name.value, url),
+        }
+        weights = check(model) if local else {"name": model, "sha256": None}
         return stream.recipe(resolved, {"reader": weights})
 
     run(stage, stream, recipe=recipe)

@@ -8,6 +8,7 @@ from grasp_cli.cli import compress_options as given
 from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_PROFILE,
+    Check,
     Latency,
     ProfileOption,
     Stream,
@@ -140,15 +141,13 @@ def compress(
     )
     stage = stage_of(options, asked)
 
-    def recipe() -> Recipe:
-        from grasp_cli.models.checksums import checked
-
+    def recipe(check: Check) -> Recipe:
         resolved = {
             **asdict(stage.options),
             "dtype": stage.setting.dtype,
             "tokenizer": stage.counter.name,
         }
         names = model_names(stage.options, asked)
-        return stream.recipe(resolved, {role: checked(name) for role, name in names.items()})
+        return stream.recipe(resolved, {role: check(name) for role, name in names.items()})
 
     run(stage, stream, recipe=recipe)

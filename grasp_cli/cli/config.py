@@ -109,7 +109,7 @@ def _shown(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "on" if value else "off"
-    return repr(value) if value in ("", " ") else str(value)
+    return repr(value) if str(value).isspace() else str(value)
 
 
 def _say_files(configuration: Configuration) -> None:

@@ -35,6 +35,7 @@ from grasp_cli.cli.options import (
     fair_threads,
     refuse_empty,
 )
+from grasp_cli.cli.plan import DryRun
 from grasp_cli.defaults import INDEX, TREE
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.log import LOG, is_terminal
@@ -88,6 +89,7 @@ def index(
     allow_empty: AllowEmpty = False,
     on_error: OnErrorOption = OnError.fail,
     quarantine: Quarantine = None,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """Make an index of documents, one JSON object {id, title?, text, …} a line.
@@ -136,6 +138,9 @@ def index(
         if changes
         else new_plan(directory, choices, dense_model, cores)
     )
+    if dry_run:
+        _show_plan(stream, plan)
+        return
     if files:
         _ = plan.encoder.found, plan.trees()  # a missing model is said before anything is read
     started, kept = time.perf_counter(), interrupted(directory)
@@ -150,6 +155,23 @@ def index(
     if stream.bad_lines:
         stream.say(f"{len(stream.bad_lines)} unreadable lines left out")
         raise typer.Exit(7)
+
+
+def _show_plan(stream: Stream, plan: Plan) -> None:
+    from grasp_cli.cli.plan import show
+
+    settings = {**vars(plan.settings), **vars(plan.settings.tokenizer)}
+    with ExitStack() as stack:
+        count = show(
+            read_documents(stream.inputs, bad_line_handler(stream, stack)),
+            inputs=stream.inputs,
+            output=stream.output,
+            models={"dense": plan.settings.model},
+            local={plan.settings.model},
+            resolved={**settings, "dense_model": plan.settings.model},
+        )
+    if stream.inputs:
+        refuse_empty(count, stream)
 
 
 @dataclass(frozen=True)

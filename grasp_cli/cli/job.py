@@ -23,6 +23,7 @@ from grasp_cli.cli.options import (
     ShardOption,
     Stream,
 )
+from grasp_cli.cli.plan import DryRun
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.limits import MaxErrors
 from grasp_cli.pipe.output import Resuming
@@ -82,6 +83,7 @@ def _shared(
     on_error: OnErrorOption = OnError.fail,
     quarantine: Quarantine = None,
     max_errors: MaxErrorsOption = None,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> None:
     """What all have in common; never called."""
@@ -103,6 +105,7 @@ def _stream(
     on_error: OnError,
     quarantine: Path | None,
     max_errors: str | None,
+    dry_run: bool,
     quiet: bool,
 ) -> Stream:
     return Stream(
@@ -119,4 +122,5 @@ def _stream(
         Resuming(resume, force),
         own,
         free,
+        dry_run,
     )

@@ -26,7 +26,7 @@ from grasp_cli.pipe.output import Resuming
 from grasp_cli.pipe.progress import watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.shards import Shard
-from grasp_cli.pipe.sinks import Sink, open_sink
+from grasp_cli.pipe.sinks import Sink, is_file, open_sink, refuse_input
 from grasp_cli.pipe.sources import BadLine, OnBadLine, read_records
 
 
@@ -147,6 +147,9 @@ DEFAULT_PROFILE = Profile(defaults.PROFILE)
 DEFAULT_INDEX = Path(defaults.INDEX.directory)
 
 
+Check = Callable[[str], dict[str, str | None]]  # a model as a manifest names it
+
+
 @dataclass(frozen=True)
 class Stream:
     """Where a verb reads and writes, and what it does about trouble."""
@@ -164,6 +167,7 @@ class Stream:
     resuming: Resuming = field(default_factory=Resuming)
     options: Mapping[str, Any] = field(default_factory=dict)  # the verb's own, as given
     free: frozenset[str] = frozenset()  # those of them that do not decide what is written
+    dry_run: bool = False
     bad_lines: list[str] = field(default_factory=list, compare=False)
 
     def say(self, text: str) -> None:
@@ -206,13 +210,23 @@ def run(
     stage: Stage | EachStage,
     stream: Stream,
     records: Iterable[Record] | None = None,
-    recipe: Callable[[], Recipe] | None = None,
+    recipe: Callable[[Check], Recipe] | None = None,
 ) -> None:
     """Read, process and write until the input ends; exits with the run's code.
 
     `records` replaces the reading of `stream.inputs` (a single question, say). `recipe` says what
-    decides the output; without it the options as given do.
+    decides the output, with models as `models.checksums.checked` has them; without it the options
+    as given do.
     """
+
+    def made() -> Recipe:
+        from grasp_cli.models.checksums import checked
+
+        return recipe(checked) if recipe else stream.recipe()
+
+    if stream.dry_run:
+        _show_plan(stream, recipe, records)
+        return
     job = Job(stream.plan(), stream.say, LOG.error)
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))  # where a library prints; ours is fd 1
@@ -222,9 +236,40 @@ def run(
             records = read_records(stream.inputs, handler, progress.took, job.fingerprint)
         if stream.options.get("latency"):
             stage, records = OneByOne(stage), all_read(records)
-        code = job.run(stage, records, recipe or stream.recipe, progress)
+        code = job.run(stage, records, made, progress)
     if code:
         raise typer.Exit(code)
+
+
+def _show_plan(
+    stream: Stream,
+    recipe: Callable[[Check], Recipe] | None,
+    records: Iterable[Record] | None,
+) -> None:
+    from grasp_cli.cli.plan import show
+
+    local: set[str] = set()  # models that this process would load
+
+    def unweighed(name: str) -> dict[str, str | None]:
+        local.add(name)
+        return {"name": name, "sha256": None}
+
+    made = recipe(unweighed) if recipe else stream.recipe()
+    if is_file(stream.output) and stream.output is not None:
+        refuse_input(stream.output, stream.inputs)
+    with ExitStack() as stack:
+        if records is None:
+            records = read_records(stream.inputs, bad_line_handler(stream, stack))
+        count = show(
+            records,
+            inputs=stream.inputs,
+            output=stream.output,
+            models={role: str(model["name"]) for role, model in made.models.items()},
+            local=local,
+            resolved=made.options,
+            index=made.index,
+        )
+    refuse_empty(count, stream)
 
 
 def bad_line_handler(stream: Stream, stack: ExitStack, job: Job | None = None) -> OnBadLine:

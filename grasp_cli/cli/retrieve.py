@@ -14,6 +14,7 @@ from grasp_cli.cli.index_options import DenseModel
 from grasp_cli.cli.job import job
 from grasp_cli.cli.options import (
     DEFAULT_INDEX,
+    Check,
     IndexDirectory,
     Latency,
     Profile,
@@ -202,14 +203,15 @@ def retrieve(
         profile=profile and profile.value,
     )
 
-    def recipe() -> Recipe:
-        from grasp_cli.models.checksums import checked
+    def recipe(check: Check) -> Recipe:
         from grasp_cli.retrieval.store import Manifest
 
         made = Manifest.read(directory)
         models = {"dense": {key: made.model[key] for key in ("name", "sha256")}}
+        if stream.dry_run and mode is not Mode.sparse:
+            check(dense_model or str(made.model["name"]))  # whether it is here
         if rerank:
-            models["rerank"] = checked(rerank)
+            models["rerank"] = check(rerank)
         return stream.recipe({}, models, made.content)
 
     records = [{"id": "q1", "question": question}] if question is not None else None

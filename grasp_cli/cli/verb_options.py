@@ -15,7 +15,7 @@ from grasp_cli.pipe.errors import UsageError
 _NOT_HERE = {
     "inputs", "files", "output", "expect", "allow_empty", "on_error", "quarantine", "quiet",
     "max_errors", "shard", "force", "threads", "latency", "directory", "question", "append",
-    "delete_ids", "resume", "verify", "stats",
+    "delete_ids", "resume", "verify", "stats", "dry_run",
 }  # fmt: skip
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from grasp_cli.defaults import ANSWER, DOCTOR
+from grasp_cli.defaults import DOCTOR
 from grasp_cli.doctor.finding import Finding
 from grasp_cli.pipe.masking import masked
+from grasp_cli.readers.reader import address
 
 _KEY = "OPENAI_API_KEY"
 
@@ -18,10 +19,9 @@ def servers(reader: str, model: str, url: str | None) -> Iterator[Finding]:
     A server is asked for its list of models and waited for `DOCTOR.server_seconds`. Where the
     reader runs in this process, an Ollama server that $OLLAMA_HOST names is worth a note.
     """
-    if reader == "openai":
-        yield _openai(model, (url or ANSWER.openai_url).rstrip("/"))
-    elif reader == "ollama":
-        yield _ollama(model, url or os.environ.get("OLLAMA_HOST") or ANSWER.ollama_url)
+    ask = {"openai": _openai, "ollama": _ollama}.get(reader)
+    if ask is not None:
+        yield ask(model, str(address(reader, url)))
     elif host := os.environ.get("OLLAMA_HOST"):
         found = _ollama("", host)
         yield Finding("server", "ollama", "ok" if found.state == "ok" else "note", found.text)

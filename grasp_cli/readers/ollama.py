@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Any
 from grasp_cli import defaults
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.readers.prompts import Prompt, chat_messages
-from grasp_cli.readers.reader import ReaderSettings, Reply
+from grasp_cli.readers.reader import ReaderSettings, Reply, address
 from grasp_cli.readers.server import Server, explained, garbage
 
 _CONTEXT_STEP = 2048  # a model is loaded anew for every other num_ctx, so it takes few values
@@ -33,9 +32,11 @@ class OllamaReader:
     def __init__(self, settings: ReaderSettings) -> None:
         self.model = settings.model
         self._settings = settings
-        url = settings.url or os.environ.get("OLLAMA_HOST") or defaults.ANSWER.ollama_url
         self._server = Server(
-            url, "start it with `ollama serve`", f"ollama pull {settings.model}", settings
+            str(address(self.name, settings.url)),
+            "start it with `ollama serve`",
+            f"ollama pull {settings.model}",
+            settings,
         )
         self._context = 0  # the largest num_ctx so far; it only grows
         self._lock = threading.Lock()

@@ -7,10 +7,9 @@ import time
 from functools import cached_property
 from typing import Any
 
-from grasp_cli import defaults
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.readers.prompts import Prompt, chat_messages
-from grasp_cli.readers.reader import ReaderSettings, Reply
+from grasp_cli.readers.reader import ReaderSettings, Reply, address
 from grasp_cli.readers.server import Server, explained, garbage
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -27,9 +26,8 @@ class OpenAIReader:
     def __init__(self, settings: ReaderSettings) -> None:
         self.model = settings.model
         self._settings = settings
-        url = (settings.url or defaults.ANSWER.openai_url).rstrip("/")
         self._server = Server(
-            url,
+            str(address(self.name, settings.url)),
             "start it",
             "name one that it serves with --reader-model (and its address up to /v1 with --url)",
             settings,

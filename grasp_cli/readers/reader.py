@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -65,6 +66,13 @@ class ReaderSettings:
     give_up_after: int = defaults.ANSWER.give_up_after
     dtype: str = "auto"
     threads: int | None = None
+
+
+def address(name: str, url: str | None) -> str | None:
+    """Where the reader called `name` sends its requests, with `url` as asked; None: nowhere."""
+    if name == "ollama":
+        return url or os.environ.get("OLLAMA_HOST") or defaults.ANSWER.ollama_url
+    return (url or defaults.ANSWER.openai_url).rstrip("/") if name == "openai" else None
 
 
 def make_reader(name: str, settings: ReaderSettings) -> Reader:
