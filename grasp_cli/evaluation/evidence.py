@@ -7,16 +7,18 @@ or 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.pipe.provenance import document_spans
+from grasp_cli.pipe.provenance import document_spans, parts
 from grasp_cli.pipe.records import Record
 from grasp_cli.text import segment
 
+_ONE_SENTENCE = re.compile(r"[\w ,'()-]+[.!?]?")  # nothing in it could end another one
 Spans = dict[str, list[tuple[int, int]]]  # document id -> spans in its text
 
 
@@ -94,8 +96,13 @@ def precision(record: Record, gold: list[Record]) -> float:
     """
     sentences: dict[tuple[str, int], bool] = {}
     pieces = _gold_spans(gold)
+    with_gold = {
+        context["id"]
+        for context in record.get("contexts", [])
+        if any(part.document in pieces for part in parts(context))
+    }
     for context, key, start, end in _kept_sentences(record):
-        hit = any(
+        hit = context["id"] in with_gold and any(
             begin < last and first < stop
             for document, begin, stop in document_spans(context, start, end)
             for first, last in pieces.get(document, ())
@@ -148,7 +155,11 @@ def _kept_sentences(record: Record) -> Iterator[tuple[Record, tuple[str, int], i
     for entry in entries:
         context, shift = contexts[entry["context"]], entry["start"]
         first = entry.get("sentence", shift)
-        for number, part in enumerate(segment(context["text"][shift : entry["end"]])):
+        text = context["text"][shift : entry["end"]]
+        if _ONE_SENTENCE.fullmatch(text):
+            yield context, (context["id"], first), shift, shift + len(text)
+            continue
+        for number, part in enumerate(segment(text)):
             key = (context["id"], first + number)
             yield context, key, shift + part.start, shift + part.end
 

@@ -17,6 +17,7 @@ from grasp_cli.text.scripts import UNSPACED
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_PUNCTUATION_BYTES = string.punctuation.encode()
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -60,9 +61,9 @@ def _spaced(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _without_punctuation(text: str) -> str:
-    if text.isascii():
-        pass
-    elif _UNSPACED.search(text):
+    if text.isascii():  # bytes lose characters ten times as fast
+        return text.lower().encode().translate(None, _PUNCTUATION_BYTES).decode()
+    if _UNSPACED.search(text):
         text = unicodedata.normalize("NFKC", text)
         text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
     else:

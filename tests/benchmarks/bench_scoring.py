@@ -1,5 +1,7 @@
 """Seconds and memory of `grasp evaluate` on 100,000 records, a whole process on one core.
 
+Intervals are not included.
+
 Records are like those of HotpotQA after `grasp compress | grasp answer`: ten contexts of four
 sentences, two gold ones, about a quarter of the sentences kept.
 """
@@ -32,7 +34,7 @@ def benchmarks(count: int = RECORDS) -> list[dict[str, Any]]:
         with file.open("w") as out:
             for record in records(count):
                 out.write(json.dumps(record) + "\n")
-        seconds, mebibytes = measured([*GRASP, "evaluate", "--quiet", str(file)])
+        seconds, mebibytes = measured([*GRASP, "evaluate", "--quiet", "--no-intervals", str(file)])
     name = f"grasp evaluate, {count:,} records"
     return [
         {
