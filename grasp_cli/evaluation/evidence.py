@@ -96,17 +96,12 @@ def precision(record: Record, gold: list[Record]) -> float:
     """
     sentences: dict[tuple[str, int], bool] = {}
     pieces = _gold_spans(gold)
-    with_gold = {
-        context["id"]
-        for context in record.get("contexts", [])
-        if any(part.document in pieces for part in parts(context))
-    }
+    local: dict[str, list[tuple[float, float]]] = {}
     for context, key, start, end in _kept_sentences(record):
-        hit = context["id"] in with_gold and any(
-            begin < last and first < stop
-            for document, begin, stop in document_spans(context, start, end)
-            for first, last in pieces.get(document, ())
-        )
+        name = context["id"]
+        if name not in local:
+            local[name] = list(_gold_within(context, pieces))
+        hit = any(begin < end and start < stop for begin, stop in local[name])
         sentences[key] = sentences.get(key, False) or hit
     return sum(sentences.values()) / len(sentences) if sentences else 0.0
 
@@ -162,6 +157,18 @@ def _kept_sentences(record: Record) -> Iterator[tuple[Record, tuple[str, int], i
         for number, part in enumerate(segment(text)):
             key = (context["id"], first + number)
             yield context, key, shift + part.start, shift + part.end
+
+
+def _gold_within(
+    context: Record, pieces: dict[str, list[tuple[float, float]]]
+) -> Iterator[tuple[float, float]]:
+    """The gold evidence in a context, as spans of its text."""
+    for part in parts(context):
+        shift = part.start - part.offset
+        for start, end in pieces.get(part.document, ()):
+            first, last = max(start + shift, part.start), min(end + shift, part.end)
+            if first < last:
+                yield first, last
 
 
 def _gold_spans(gold: Iterable[Record]) -> dict[str, list[tuple[float, float]]]:

@@ -16,8 +16,7 @@ from functools import lru_cache
 from grasp_cli.text.scripts import UNSPACED
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_PUNCTUATION_BYTES = string.punctuation.encode()
+_ASCII_PUNCTUATION = string.punctuation.encode()
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -61,14 +60,14 @@ def _spaced(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _without_punctuation(text: str) -> str:
-    if text.isascii():  # bytes lose characters ten times as fast
-        return text.lower().encode().translate(None, _PUNCTUATION_BYTES).decode()
-    if _UNSPACED.search(text):
-        text = unicodedata.normalize("NFKC", text)
-        text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
-    else:
-        text = unicodedata.normalize("NFC", text)
-    return text.lower().translate(_ASCII_PUNCTUATION)
+    if not text.isascii():
+        if _UNSPACED.search(text):
+            text = unicodedata.normalize("NFKC", text)
+            text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
+        else:
+            text = unicodedata.normalize("NFC", text)
+    encoded = text.lower().encode("utf-8", "surrogatepass")  # bytes lose characters much faster
+    return encoded.translate(None, _ASCII_PUNCTUATION).decode("utf-8", "surrogatepass")
 
 
 def _split(text: str) -> list[str]:
