@@ -203,7 +203,8 @@ def evaluate(
         if retrieval:
             rankings = _rankings(sources, read, qrels, gold or [], at)
         else:
-            answers = _answers(sources, read, gold or [], by_folder, scoring)
+            alone = len(sources) == 1 and baseline is None
+            answers = _answers(sources, read, gold or [], by_folder, scoring, alone)
     shown = measured if details or form in PROGRAMS else main_metrics(measured)
     if retrieval:
         rows = [each.row() for each in rankings]
@@ -273,6 +274,7 @@ def _answers(
     gold: Sequence[Path],
     by_folder: bool,
     scoring: Scoring,
+    alone: bool,
 ) -> list[Evaluation]:
     """One evaluation per label."""
     known = Gold()
@@ -283,7 +285,9 @@ def _answers(
     found: dict[str, Evaluation] = {}
     for source in sources:
         if source.label not in found:
-            found[source.label] = Evaluation(source.label, expected, questions, scoring)
+            found[source.label] = Evaluation(
+                source.label, expected, questions, scoring, alone=alone
+            )
         one = found[source.label]
         one.expect(source.dataset)
         read(source, partial(one.add, dataset=source.dataset, file=source.name))

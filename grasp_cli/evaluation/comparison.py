@@ -27,6 +27,9 @@ class Evaluation:
     `gold` holds the expected questions; without it those that come are expected. `questions` is
     shared by what is compared, so that an id means the same question everywhere. Where a record
     has `answer_full`, a second row tells of the answers from the full contexts.
+
+    `alone` says that the records are those of one file and are compared with nothing: then no id is
+    kept, and a million records take little memory.
     """
 
     def __init__(
@@ -35,6 +38,8 @@ class Evaluation:
         gold: Gold | None = None,
         questions: Questions | None = None,
         scoring: Scoring | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
         self.label = label
         self.notes: Counter[str] = Counter()
@@ -42,6 +47,7 @@ class Evaluation:
         self.full: dict[str, Summary] = {}
         self.compared = False  # whether anything was answered from the full contexts
         self._gold = gold
+        self._alone = alone and gold is None
         self._scoring = scoring or Scoring()
         self._questions = questions or Questions()
         self._came: set[Key] = set()  # of the expected questions
@@ -68,11 +74,12 @@ class Evaluation:
         scored = self._scoring.score(known)
         if expected:
             key = Key(found.dataset or expected.dataset, found.id)
-            self._questions.join(key, record["question"], file)
-            self._refuse_counted(key, file)
+            if not self._alone:
+                self._questions.join(key, record["question"], file)
+                self._refuse_counted(key, file)
+                self._came.add(expected)
             self.compared |= "answer_full" in record
             self._count(key, scored, self._full(known, scored))
-            self._came.add(expected)
             self.notes[_NO_GOLD] += known.get("answers") is None
             self.notes[_NOT_VERBATIM] += scored.scores.get("verbatim") == 0
             self.notes[_OVER_BUDGET] += scored.scores.get("budget_kept") == 0
@@ -115,7 +122,7 @@ class Evaluation:
         ):
             if key.dataset not in summaries:
                 summaries[key.dataset] = Summary(label, key.dataset)
-            summaries[key.dataset].add(key, scored)
+            summaries[key.dataset].add(None if self._alone else key, scored)
 
     def _full(self, record: Record, own: Scored) -> Scored:
         """What the answer from the full contexts is worth; 0 where there is none."""

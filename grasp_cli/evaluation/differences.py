@@ -85,7 +85,7 @@ def paired(method: Summary, baseline: Summary, names: Iterable[str]) -> Floats:
     both = [(own, places[key]) for own, key in enumerate(method.keys) if key in places]
     own, theirs = (list(side) for side in zip(*both, strict=True)) if both else ([], [])
     columns = [
-        np.array(method.values[name])[own] - np.array(baseline.values[name])[theirs]
+        np.array(method.values[name].array())[own] - np.array(baseline.values[name].array())[theirs]
         for name in names
     ]
     return np.stack(columns, axis=1)
@@ -138,7 +138,7 @@ def _against(method: Summary, baseline: Summary) -> Iterator[Difference]:
 
 def _binary(summary: Summary, name: str) -> bool:
     """Whether every value is right or wrong, 1 or 0."""
-    values = np.array(summary.values[name])
+    values = np.array(summary.values[name].array())
     return bool(np.isin(values[np.isfinite(values)], (0.0, 1.0)).all())
 
 

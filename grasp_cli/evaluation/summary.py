@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from grasp_cli.defaults import SCORE_DECIMALS
 from grasp_cli.evaluation.aggregates import STATISTICS
+from grasp_cli.evaluation.column import Column
 from grasp_cli.evaluation.metrics import BY_NAME, METRICS, SOURCES, Metric
 from grasp_cli.evaluation.scoring import Scored
 
@@ -29,17 +29,15 @@ class Summary:
         self.dataset = dataset
         self.failed = 0
         self.missing = 0
-        self.keys: list[Key] = []
-        self.values = {name: array("d") for name in SOURCES}
+        self.n = 0  # how many questions
+        self.keys: list[Key] = []  # theirs, in order, where they are to be found again
+        self.values = {name: Column() for name in SOURCES}
 
-    @property
-    def n(self) -> int:
-        """How many questions."""
-        return len(self.keys)
-
-    def add(self, key: Key, scored: Scored) -> None:
-        """Count one expected question."""
-        self.keys.append(key)
+    def add(self, key: Key | None, scored: Scored) -> None:
+        """Count one expected question; `key` is None where nobody will look for it."""
+        self.n += 1
+        if key is not None:
+            self.keys.append(key)
         self.failed += scored.failed
         self.missing += scored.missing
         found = scored.values
@@ -48,6 +46,7 @@ class Summary:
 
     def extend(self, other: Summary) -> None:
         """Count the questions of another summary, too."""
+        self.n += other.n
         self.keys += other.keys
         self.failed += other.failed
         self.missing += other.missing
@@ -81,7 +80,7 @@ class Summary:
         from grasp_cli.evaluation.statistics import known_intervals
 
         names = [metric.name for metric in METRICS if metric.unit == "share"]
-        columns = [np.frombuffer(self.values[name], np.float64) for name in names]
+        columns = [np.frombuffer(self.values[name].array(), np.float64) for name in names]
         found = (
             known_intervals(np.stack(columns, axis=1)) if self.n else [(_NAN, _NAN)] * len(names)
         )

@@ -30,6 +30,8 @@ def to_record(value: Any, where: str, number: int) -> Record:
     record = _with_id(record, where, f"q{number}")
     if not isinstance(record.get("question"), str):
         raise DataError(f'{where}: a record needs "question" as a string; keys: {_keys(record)}')
+    if "error" in record:
+        record = _with_error(record, where)
     if "contexts" in record:
         record["contexts"] = _contexts(record["contexts"], where)
     for key in ("answers", "evidence_gold"):
@@ -80,6 +82,15 @@ def _with_id(record: Record, where: str, default: str) -> Record:
     if isinstance(given, int) and not isinstance(given, bool):
         return {**record, "id": str(given)}
     raise DataError(f'{where}: "id" must be a string or an integer')
+
+
+def _with_error(record: Record, where: str) -> Record:
+    """A failure is an object, as a stage writes it; null, as some programs write it, is none."""
+    if record["error"] is None:
+        return {key: value for key, value in record.items() if key != "error"}
+    if not isinstance(record["error"], dict):
+        raise DataError(f'{where}: "error" must be an object, as a stage of grasp writes it')
+    return record
 
 
 def _contexts(value: Any, where: str) -> list[Record]:

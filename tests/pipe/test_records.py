@@ -61,3 +61,11 @@ def test_what_is_refused_says_where_and_why(value: object, told: str) -> None:
     with pytest.raises(DataError) as caught:
         to_record(value, "file.jsonl:3", 3)
     assert str(caught.value).startswith("file.jsonl:3") and told in str(caught.value)
+
+
+def test_an_error_is_an_object_and_null_is_none() -> None:
+    failed = {"id": "1", "question": "x", "error": {"stage": "answer", "message": "late"}}
+    assert to_record(failed, "f:1", 1) == failed
+    assert to_record({**failed, "error": None}, "f:1", 1) == {"id": "1", "question": "x"}
+    with pytest.raises(DataError, match='f:1: "error" must be an object'):
+        to_record({**failed, "error": "late"}, "f:1", 1)
