@@ -126,12 +126,27 @@ def test_once_the_server_is_gone_the_rest_passes_on_to_stdout(grasp: Run) -> Non
     assert len(server.asked) <= 3 + most * (1 + ANSWER.retries)
 
 
-def test_once_the_server_is_gone_a_run_into_a_file_stops(grasp: Run, tmp_path: Path) -> None:
+def test_once_the_server_is_gone_a_run_into_a_file_stops_and_can_go_on(
+    grasp: Run, tmp_path: Path
+) -> None:
+    def by_number(path: str, body: Body) -> Said:
+        return Said(ollama_reply("answer " + body["messages"][0]["content"].rsplit(" ", 1)[1]))
+
     with serving(dying(after=3)) as server:
-        done = grasp(*asking(server.url, "-o", "out.jsonl"), stdin=jsonl(*many(400)))
+        done = grasp(*asking(server.url, "-o", "out.jsonl"), stdin=jsonl(*many(90)))
     assert done.returncode == 3
     assert "failed questions in a row" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out.jsonl").exists()
+    kept = lines((tmp_path / "out.jsonl.part").read_text())
+    answered = [record for record in kept if "answer" in record]
+    assert len(answered) == 3
+    with serving(by_number) as server:
+        done = grasp(*asking(server.url, "-o", "out.jsonl", "--resume"), stdin=jsonl(*many(90)))
+    assert done.returncode == 0, done.stderr
+    assert len(server.asked) == 87
+    found = lines((tmp_path / "out.jsonl").read_text())
+    assert [record["id"] for record in found] == [f"r{n}" for n in range(90)]
+    assert all(record["answer"] in ("fine", f"answer {record['id'][1:]}") for record in found)
 
 
 def test_a_server_that_never_answers_does_not_hold_up_the_end(grasp: Run) -> None:
@@ -256,7 +271,10 @@ def test_a_model_that_is_not_here(grasp: Run, tmp_path: Path) -> None:
 def test_a_local_model_by_path(grasp: Run, tmp_path: Path) -> None:
     chain = [":", " ", "L", "e", "i", "t", "h", "\n", "Q"]
     spelling_model(tmp_path / "spelling", chain)
-    done = grasp("answer", "--reader-model", "spelling", "--threads", "1", stdin=jsonl(RECORD))
+    done = grasp(
+        *("answer", "--reader-model", "spelling", "--threads", "1", "--no-progress"),
+        stdin=jsonl(RECORD),
+    )
     assert done.returncode == 0
     [found] = lines(done.stdout)
     assert found["answer"] == "Leith"
