@@ -216,20 +216,15 @@ class JobDefaults:
 
 
 @dataclass(frozen=True)
-class TrainEvidenceDefaults:
-    """`grasp train evidence`."""
+class TrainDefaults:
+    """What all of `grasp train` has."""
 
     epochs: int = 3
-    batch_tokens: int = 4500  # of a step, about 32 passages
     encoder_rate: float = 1.5e-4
     head_rate: float = 1e-3
     warm_up: float = 0.06  # share of the steps
     weight_decay: float = 0.01
-    positive_weight: float = 3.0  # of a gold sentence in the loss
-    rank_weight: float = 0.2  # of the softmax over a question's sentences
-    unit_weight: float = 0.3  # of units of several sentences
     negatives: int = 2  # passages of other records beside one of its own
-    records_per_epoch: int = 0  # most of one file, drawn anew; 0 takes all
     held_back: float = 0.15  # share of each file that is not trained on
     held_back_most: int = 100  # of one file
     evaluations: int = 3  # per epoch
@@ -239,6 +234,33 @@ class TrainEvidenceDefaults:
     base: str = "all-MiniLM-L6-v2"
     seed: int = 0
     dtype: str = "auto"
+
+
+@dataclass(frozen=True)
+class TrainEvidenceDefaults(TrainDefaults):
+    """`grasp train evidence`."""
+
+    batch_tokens: int = 4500  # of a step, about 32 passages
+    positive_weight: float = 3.0  # of a gold sentence in the loss
+    rank_weight: float = 0.2  # of the softmax over a question's sentences
+    unit_weight: float = 0.3  # of units of several sentences
+    records_per_epoch: int = 0  # most of one file, drawn anew; 0 takes all
+
+
+@dataclass(frozen=True)
+class TrainSproutDefaults(TrainDefaults):
+    """`grasp train sprout`; SproutRAG's published settings."""
+
+    encoder_rate: float = 2e-5
+    head_rate: float = 1e-3  # of alpha
+    warm_up: float = 0.05
+    batch: int = 32  # questions of a step
+    temperature: float = 0.05  # of InfoNCE
+    support_weight: float = 0.1  # of -log M of chunks that support an answer together
+    only_heads: bool = False  # freeze the encoder
+    evaluations: int = 1
+    patience: int = 0
+    checkpoint_steps: int = 10
 
 
 INPUT = InputDefaults()
@@ -256,6 +278,7 @@ DOCTOR = DoctorDefaults()
 EXPERIMENT = ExperimentDefaults()
 JOB = JobDefaults()
 TRAIN_EVIDENCE = TrainEvidenceDefaults()
+TRAIN_SPROUT = TrainSproutDefaults()
 
 PROFILE = "embedded"
 SCORE_DECIMALS = 4  # scores are rounded to this before any decision and on output

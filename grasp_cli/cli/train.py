@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from grasp_cli.cli import train_options as given
 from grasp_cli.cli.options import Dtype, Quiet, Threads, fair_threads
+from grasp_cli.cli.train_sprout import sprout
 from grasp_cli.defaults import TRAIN_EVIDENCE as DEFAULTS
-from grasp_cli.pipe.errors import UsageError
 from grasp_cli.pipe.log import LOG
 
 train = typer.Typer(
@@ -27,37 +27,20 @@ def _train() -> None:
 
 @train.command()
 def evidence(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE…",
-            help="Records with evidence_gold, as grasp convert writes them.",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="DIR", show_default=False, help="The model."),
-    ],
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = DEFAULTS.epochs,
+    files: given.Files,
+    output: given.Output,
+    epochs: given.Epochs = DEFAULTS.epochs,
     batch_tokens: Annotated[
         int, typer.Option(min=64, help="Tokens of a step.")
     ] = DEFAULTS.batch_tokens,
-    encoder_rate: Annotated[
-        float, typer.Option(min=0, help="Learning rate of the encoder.")
-    ] = DEFAULTS.encoder_rate,
+    encoder_rate: given.EncoderRate = DEFAULTS.encoder_rate,
     head_rate: Annotated[
         float, typer.Option(min=0, help="Learning rate of the head.")
     ] = DEFAULTS.head_rate,
     positive_weight: Annotated[
         float, typer.Option(min=0, help="Weight of gold sentences in the loss.")
     ] = DEFAULTS.positive_weight,
-    negatives: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Passages of other records, by BM25, for a record with fewer of its own."
-        ),
-    ] = DEFAULTS.negatives,
+    negatives: given.Negatives = DEFAULTS.negatives,
     records_per_epoch: Annotated[
         int, typer.Option(min=0, help="Most records of a file in an epoch, drawn anew; 0: all.")
     ] = DEFAULTS.records_per_epoch,
@@ -65,20 +48,12 @@ def evidence(
         float,
         typer.Option(min=0.01, max=0.9, help="Share of each file for validation and calibration."),
     ] = DEFAULTS.held_back,
-    patience: Annotated[
-        int, typer.Option(min=0, help="Evaluations without a better one before it stops; 0: never.")
-    ] = DEFAULTS.patience,
-    rank: Annotated[
-        int, typer.Option(min=0, help="Rank of the stored differences; 0 stores them whole.")
-    ] = DEFAULTS.rank,
-    base: Annotated[
-        str, typer.Option(help="The encoder to start from: name or path.")
-    ] = DEFAULTS.base,
-    seed: Annotated[int, typer.Option(help="Of every random choice.")] = DEFAULTS.seed,
-    dtype: Annotated[
-        Dtype, typer.Option(help="Number format of the passes; weights are float32.")
-    ] = Dtype.auto,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    patience: given.Patience = DEFAULTS.patience,
+    rank: given.Rank = DEFAULTS.rank,
+    base: given.Base = DEFAULTS.base,
+    seed: given.Seed = DEFAULTS.seed,
+    dtype: given.TrainDtype = Dtype.auto,
+    device: given.Device = "auto",
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -92,19 +67,10 @@ def evidence(
 
     grasp compress --classifier my-evidence --embedder my-evidence < retrieved.jsonl
     """
-    from grasp_cli.models.locate import find_all
-    from grasp_cli.models.placement import place
     from grasp_cli.training.evidence import train as run
 
-    missing = [str(file) for file in files if not file.is_file()]
-    if missing:
-        raise UsageError(f"there is no file {missing[0]}")
-    if len({file.name for file in files}) < len(files):
-        raise UsageError("two of the files have the same name: give them different names")
-    find_all([base])
-    placement = place(device, dtype.value)
-    if placement.dtype == "float16":  # small gradients would become 0 without a scaled loss
-        placement = place(device, "float32")
+    given.check(files, base)
+    placement = given.placed(device, dtype)
     settings = replace(
         DEFAULTS,
         epochs=epochs,
@@ -133,3 +99,6 @@ def evidence(
         threads=fair_threads(threads),
     )
     LOG.say(f"{output}: {done.megabytes} MB, held-back AUC {done.calibrated.auc}")
+
+
+train.command()(sprout)

@@ -144,7 +144,7 @@ class ChunkEncoder:
         before, _ = self.encoder.special_tokens
         prefix = self._prefix(text.title)
         room = self.encoder.room - len(prefix)
-        ids, bounds = self._tokens(text)
+        ids, bounds = tokens_of_chunks(self.encoder.tokenizer, text)
         for window in chunk_windows(bounds, room, self._overlap):
             own = [
                 min(max(bounds[chunk], window.start), window.end) - window.start
@@ -159,20 +159,22 @@ class ChunkEncoder:
         ids: list[int] = tokenizer.encode(lead, add_special_tokens=False).ids if lead else []
         return ids[: room // _TITLE_SHARE]
 
-    def _tokens(self, text: ChunkedText) -> tuple[list[int], list[int]]:
-        """The tokens of a text, and where those of each chunk begin and the last one's end.
 
-        White space between chunks, where it is a token, goes with the chunk before it.
-        """
-        found = self.encoder.tokenizer.encode(text.text, add_special_tokens=False)
-        starts = [start for start, _ in text.chunks]
-        ids, counts = [], [0] * len(starts)
-        for token, (start, end) in zip(found.ids, found.offsets, strict=True):
-            chunk = bisect_right(starts, max(start, end - 1)) - 1
-            if chunk >= 0:
-                ids.append(token)
-                counts[chunk] += 1
-        bounds = [0]
-        for count in counts:
-            bounds.append(bounds[-1] + count)
-        return ids, bounds
+def tokens_of_chunks(tokenizer: Any, text: ChunkedText) -> tuple[list[int], list[int]]:
+    """The tokens of a text, and where those of each chunk begin and the last one's end.
+
+    White space between chunks, where it is a token, goes with the chunk before it. `tokenizer` is
+    of the package tokenizers.
+    """
+    found = tokenizer.encode(text.text, add_special_tokens=False)
+    starts = [start for start, _ in text.chunks]
+    ids, counts = [], [0] * len(starts)
+    for token, (start, end) in zip(found.ids, found.offsets, strict=True):
+        chunk = bisect_right(starts, max(start, end - 1)) - 1
+        if chunk >= 0:
+            ids.append(token)
+            counts[chunk] += 1
+    bounds = [0]
+    for count in counts:
+        bounds.append(bounds[-1] + count)
+    return ids, bounds

@@ -7,7 +7,6 @@ from typing import Any
 
 from grasp_cli.training.evidence_finish import Finished
 
-CARD = "README.md"
 _TEMPLATE = """\
 # Evidence classifier for grasp
 

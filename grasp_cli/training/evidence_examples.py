@@ -220,3 +220,11 @@ class Negatives:
             made.some,
             made.drawn + len(chosen),
         )
+
+
+def by_source(examples: Sequence[Example]) -> dict[str, list[Example]]:
+    """Examples by the file that they come from, in order."""
+    found: dict[str, list[Example]] = {}
+    for made in examples:
+        found.setdefault(made.source, []).append(made)
+    return found

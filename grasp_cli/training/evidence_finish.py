@@ -36,8 +36,8 @@ from grasp_cli.models.evidence_weights import (
 )
 from grasp_cli.models.locate import find, sha256_of
 from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example, shortened
-from grasp_cli.training.evidence_parameters import parameters
 from grasp_cli.training.metrics import Quality, quality
+from grasp_cli.training.parameters import parameters
 
 _PROJECTION_SENTENCES = 6000  # that the map to sentence embeddings is fitted on
 _TOGETHER = 32  # examples that are read at once

@@ -9,9 +9,7 @@ by the same head, so that it knows their means too.
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,60 +18,24 @@ import numpy as np
 from grasp_cli.compression.evidence_inputs import Reader
 from grasp_cli.defaults import TrainEvidenceDefaults
 from grasp_cli.models.evidence_network import EvidenceNetwork, Window
-from grasp_cli.models.runtime import torch_runtime
-from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example, Negatives
-from grasp_cli.training.evidence_parameters import (
-    Parameters,
-    average,
-    load_parameters,
-    parameters,
-    trained,
-)
+from grasp_cli.training.evidence_examples import GOLD, UNKNOWN, Example, by_source
+from grasp_cli.training.loop import Loop
 from grasp_cli.training.metrics import Quality, quality
 
 UNIT_SPAN = 3  # sentences that a random unit is drawn from
 _TOGETHER = 8  # examples that are measured at once
-_NEGATIVE_DEPTH = 30  # BM25 ranks that negatives are drawn from
 
 
-@dataclass
-class Progress:
-    """How far a training is."""
-
-    step: int = 0
-    best: float = -1.0  # validation AUC
-    best_step: int = 0
-    stale: int = 0  # evaluations since the best
-
-
-class Trainer:
+class Trainer(Loop):
     """Trains a network on examples; every random choice follows from the seed and the step."""
 
-    def __init__(
-        self,
-        network: EvidenceNetwork,
-        training: Sequence[Example],
-        held_back: Sequence[Example],
-        settings: TrainEvidenceDefaults,
-        say: Callable[[dict[str, Any]], None],
-    ) -> None:
-        self.network = network
-        self.reader = Reader(network)
-        self.training = list(training)
-        self.held_back = list(held_back)
-        self.settings = settings
-        self.say = say
-        self.progress = Progress()
-        self.previous: Parameters = {}  # at the evaluation before
-        self._negatives = (
-            Negatives([*training, *held_back], _NEGATIVE_DEPTH, training)  # nothing held back
-            if settings.negatives
-            else None
-        )
+    network: EvidenceNetwork
+    settings: TrainEvidenceDefaults
+    averaged = True
+
+    def _prepare(self) -> None:
+        self.reader = Reader(self.network)
         self._windows: dict[tuple[str, str, str], list[Window]] = {}
-        self._torch = torch_runtime()
-        self._plan = self._planned()
-        self._optimiser, self._schedule = self._optimisation()
 
     # -- the plan ---------------------------------------------------------------------------
 
@@ -92,13 +54,6 @@ class Trainer:
             most = min(len(members), self.settings.records_per_epoch or len(members))
             chosen += rng.sample(members, most)
         return [self.with_negatives(made, rng) for made in chosen]
-
-    def with_negatives(self, made: Example, rng: random.Random) -> Example:
-        """The example with passages of other records, where it has too few of its own."""
-        if self._negatives is None:
-            return made
-        missing = self.settings.negatives + 1 - len(made.passages)
-        return self._negatives.add(made, missing, rng) if missing > 0 else made
 
     def _steps(self, drawn: list[Example], rng: random.Random) -> list[list[Example]]:
         rng.shuffle(drawn)
@@ -129,98 +84,12 @@ class Trainer:
             self._windows[key] = [window for _, window in self.reader.windows(question, passage)]
         return self._windows[key]
 
-    # -- optimisation -----------------------------------------------------------------------
-
-    def _optimisation(self) -> tuple[Any, Any]:
-        torch, settings = self._torch, self.settings
-        for name, parameter in self.network.encoder.named_parameters():
-            parameter.requires_grad_(trained(name))
-        encoder = [p for p in self.network.encoder.parameters() if p.requires_grad]
-        groups = [
-            {"params": encoder, "lr": settings.encoder_rate},
-            {"params": list(self.network.head.parameters()), "lr": settings.head_rate},
-        ]
-        optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay)
-        steps = max(1, len(self._plan))
-        warm = max(1, round(settings.warm_up * steps))
-
-        def rate(step: int) -> float:
-            return min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
-
-        return optimiser, torch.optim.lr_scheduler.LambdaLR(optimiser, rate)
-
-    @property
-    def steps(self) -> int:
-        """Of the whole training."""
-        return len(self._plan)
-
-    def run(self, checkpoint: Callable[[Trainer], None], keep: Callable[[Trainer], None]) -> None:
-        """Train to the end; `keep` is called at each best evaluation."""
-        torch, settings = self._torch, self.settings
-        every = max(1, len(self._plan) // max(1, settings.epochs * settings.evaluations))
-        started, seen, done = time.monotonic(), 0, 0
-        running: list[float] = []
-        while self.progress.step < len(self._plan) and not self._stale:
-            step = self.progress.step
-            torch.manual_seed(settings.seed * 1_000_003 + step)
-            running.append(self._step(self._plan[step], random.Random(f"{settings.seed} {step}")))
-            seen += sum(map(self._tokens, self._plan[step]))
-            self.progress.step += 1
-            done += 1
-            if self.progress.step % 20 == 0:
-                self.say(
-                    {
-                        "step": self.progress.step,
-                        "steps": len(self._plan),
-                        "loss": round(float(np.mean(running[-20:])), 4),
-                        "tokens_per_second": round(seen / (time.monotonic() - started)),
-                        "seconds_per_step": round((time.monotonic() - started) / done, 3),
-                    }
-                )
-            if self.progress.step % every == 0 or self.progress.step == len(self._plan):
-                self._evaluate(keep)
-                checkpoint(self)
-                if self._stale:
-                    self.say({"step": self.progress.step, "stopped": "no better"})
-            elif self.progress.step % settings.checkpoint_steps == 0:
-                checkpoint(self)
-
-    @property
-    def _stale(self) -> bool:
-        """Whether it stops early; also true of a training that is resumed after it has."""
-        return bool(self.settings.patience) and self.progress.stale >= self.settings.patience
-
-    def _evaluate(self, keep: Callable[[Trainer], None]) -> None:
-        """Measure the mean of the parameters now and at the evaluation before.
-
-        The mean of two points of one training ranks better than either, most of all while the
-        learning rate is still high (stochastic weight averaging, Izmailov et al. 2018).
-        """
-        now = parameters(self.network)
-        if self.previous:
-            load_parameters(self.network, average(now, self.previous))
-        self._measured(keep)
-        load_parameters(self.network, now)
-        self.previous = now
-
-    def _measured(self, keep: Callable[[Trainer], None]) -> None:
+    def _validated(self) -> tuple[float, dict[str, Any]]:
         found = {source: self.measure(made) for source, made in by_source(self.held_back).items()}
         judged = [value.auc for value in found.values() if value.questions]
         reached = float(np.mean(judged)) if judged else 0.0
-        self.say(
-            {
-                "step": self.progress.step,
-                "steps": len(self._plan),
-                "auc": round(reached, 4),
-                "held_back": {source: value._asdict() for source, value in found.items()},
-            }
-        )
-        if reached > self.progress.best:
-            self.progress.best, self.progress.best_step = reached, self.progress.step
-            self.progress.stale = 0
-            keep(self)
-        else:
-            self.progress.stale += 1
+        by_file = {source: value._asdict() for source, value in found.items()}
+        return reached, {"auc": round(reached, 4), "held_back": by_file}
 
     def measure(self, examples: Sequence[Example]) -> Quality:
         """Ranking quality over examples, each with its negatives (always the same ones)."""
@@ -342,14 +211,6 @@ class Trainer:
         if units:
             loss = loss + settings.unit_weight * torch.cat(units).mean()
         return loss
-
-
-def by_source(examples: Sequence[Example]) -> dict[str, list[Example]]:
-    """Examples by the file that they come from, in order."""
-    found: dict[str, list[Example]] = {}
-    for made in examples:
-        found.setdefault(made.source, []).append(made)
-    return found
 
 
 def _random_units(made: Example, rng: random.Random) -> tuple[list[list[int]], list[float]]:

@@ -188,6 +188,6 @@ def test_quiet_says_nothing_and_the_options_are_used(
     assert (code, said) == (0, "")
     card = (tmp_path / "m" / "README.md").read_text()
     for text in ("epochs 1,", "batch_tokens 1500,", "encoder_rate 0.003,", "head_rate 0.002,",
-                 "positive_weight 2.0,", "negatives 1,", "records_per_epoch 11,", "held_back 0.2,",
+                 "positive_weight 2.0,", "negatives 1,", "records_per_epoch 11", "held_back 0.2,",
                  "patience 5,", "rank 4,", "seed 7,", "dtype float32"):  # fmt: skip
         assert text in card

@@ -18,13 +18,13 @@ from grasp_cli.models.evidence_network import EvidenceNetwork
 from grasp_cli.models.evidence_weights import CONFIG, WEIGHTS, read_config
 from grasp_cli.models.locate import sha256_of
 from grasp_cli.pipe.errors import DataError, UsageError
-from grasp_cli.training import evidence_checkpoint
-from grasp_cli.training.evidence import curve
-from grasp_cli.training.evidence_checkpoint import split
-from grasp_cli.training.evidence_examples import Example, example
+from grasp_cli.training import checkpoint
+from grasp_cli.training.checkpoint import split
+from grasp_cli.training.directory import curve
+from grasp_cli.training.evidence_examples import Example, by_source, example
 from grasp_cli.training.evidence_finish import measure
-from grasp_cli.training.evidence_training import Trainer, by_source
-from grasp_cli.training.evidence_training import trained as is_trained
+from grasp_cli.training.evidence_training import Trainer
+from grasp_cli.training.parameters import trained as is_trained
 from tests.compression import tiny
 from tests.training.synthetic import SETTINGS, Trained, records, trained, written
 
@@ -134,7 +134,7 @@ def test_interrupted_twice_it_ends_in_the_same_bytes(
         trained(evidence.file, directory, evidence.base, said.append)
 
     with monkeypatch.context() as patch:  # amid the training, after its first checkpoint
-        patch.setattr(evidence_checkpoint, "save", raising_after(1, evidence_checkpoint.save))
+        patch.setattr(checkpoint, "save", raising_after(1, checkpoint.save))
         with pytest.raises(Interrupted):
             go()
     assert not (directory / CONFIG).exists()
@@ -179,14 +179,14 @@ def test_it_stops_when_it_gets_no_better_and_stays_stopped(
     first = trainer(evidence.base, said, epochs=9, **still)
     kept: list[int] = []
     first.run(
-        lambda state: evidence_checkpoint.save(state, tmp_path),
+        lambda state: checkpoint.save(state, tmp_path),
         lambda state: kept.append(state.progress.step),
     )
     every = first.steps // 9
     assert kept == [every], "the first evaluation is the best one"
     assert first.progress.step == 3 * every < first.steps and said[-1]["stopped"] == "no better"
     again = trainer(evidence.base, said, epochs=9, **still)
-    assert evidence_checkpoint.resume(again, tmp_path)
+    assert checkpoint.resume(again, tmp_path)
     again.run(nothing, nothing)
     assert again.progress == first.progress
 
@@ -292,8 +292,8 @@ def test_a_base_that_cannot_be_one(evidence: Trained, tmp_path: Path) -> None:
 
 
 def test_the_curve_of_a_log(tmp_path: Path) -> None:
-    assert curve(tmp_path) == "-"
+    assert curve(tmp_path, "auc") == "-"
     for step, auc in ((1, 0.5), (2, 0.7), (2, 0.75), (3, 1.0)):  # step 2 again after a resume
-        evidence_checkpoint.log({"step": step, "auc": auc}, tmp_path)
-    evidence_checkpoint.log({"step": 3, "loss": 1.0}, tmp_path)
-    assert curve(tmp_path) == "▁▅█ 0.500 to 1.000, best 1.000"
+        checkpoint.log({"step": step, "auc": auc}, tmp_path)
+    checkpoint.log({"step": 3, "loss": 1.0}, tmp_path)
+    assert curve(tmp_path, "auc") == "▁▅█ 0.500 to 1.000, best 1.000"

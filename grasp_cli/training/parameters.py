@@ -1,11 +1,13 @@
-"""The parameters of an evidence network that training changes."""
+"""The parameters of an encoder and its head that training changes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from grasp_cli.models.evidence_network import EvidenceNetwork
 from grasp_cli.models.runtime import torch_runtime
+
+if TYPE_CHECKING:
+    from grasp_cli.training.loop import Network
 
 Parameters = dict[str, Any]  # tensors by name, float32, on the CPU
 
@@ -17,7 +19,7 @@ def trained(name: str) -> bool:
     )
 
 
-def parameters(network: EvidenceNetwork) -> Parameters:
+def parameters(network: Network) -> Parameters:
     """A copy of them."""
     encoder = {
         f"encoder.{name}": value
@@ -31,7 +33,7 @@ def parameters(network: EvidenceNetwork) -> Parameters:
     }
 
 
-def load_parameters(network: EvidenceNetwork, values: Parameters) -> None:
+def load_parameters(network: Network, values: Parameters) -> None:
     """Put them into a network."""
     torch = torch_runtime()
     own = {f"encoder.{name}": value for name, value in network.encoder.named_parameters()}

@@ -12,17 +12,16 @@ from typing import Any
 
 import orjson
 
-from grasp_cli.models.evidence_network import EvidenceNetwork
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.training.evidence_examples import Example
-from grasp_cli.training.evidence_parameters import load_parameters, parameters
-from grasp_cli.training.evidence_training import Progress, Trainer, by_source
+from grasp_cli.training.evidence_examples import Example, by_source
+from grasp_cli.training.loop import Loop, Network, Progress
+from grasp_cli.training.parameters import load_parameters, parameters
 
 _PREVIOUS = "previous."  # parameters at the evaluation before
 CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
 
 
-def fingerprint(trainer: Trainer) -> str:
+def fingerprint(trainer: Loop) -> str:
     """A hash of the settings and the data, which a checkpoint belongs to."""
     digest = hashlib.sha256(orjson.dumps(asdict(trainer.settings), option=orjson.OPT_SORT_KEYS))
     for examples in (trainer.training, trainer.held_back):
@@ -35,7 +34,7 @@ def fingerprint(trainer: Trainer) -> str:
     return digest.hexdigest()
 
 
-def save(trainer: Trainer, directory: Path) -> None:
+def save(trainer: Loop, directory: Path) -> None:
     """Write the checkpoint: weights, optimiser and progress."""
     values = parameters(trainer.network)
     values |= {f"{_PREVIOUS}{name}": value for name, value in trainer.previous.items()}
@@ -45,13 +44,13 @@ def save(trainer: Trainer, directory: Path) -> None:
     _write(values, directory / CHECKPOINT, {"progress": progress, "of": fingerprint(trainer)})
 
 
-def keep_best(trainer: Trainer, directory: Path) -> None:
+def keep_best(trainer: Loop, directory: Path) -> None:
     """Write the weights of the best evaluation so far."""
     step = str(trainer.progress.step)
     _write(parameters(trainer.network), directory / BEST, {"step": step})
 
 
-def resume(trainer: Trainer, directory: Path) -> bool:
+def resume(trainer: Loop, directory: Path) -> bool:
     """Go back to the checkpoint in `directory`, if there is one.
 
     Raises `DataError` where it belongs to other settings or data.
@@ -92,7 +91,7 @@ def resume(trainer: Trainer, directory: Path) -> bool:
     return True
 
 
-def load_best(network: EvidenceNetwork, directory: Path) -> None:
+def load_best(network: Network, directory: Path) -> None:
     """Put the best weights into a network."""
     from safetensors.torch import load_file
 
@@ -105,7 +104,7 @@ def log(entry: dict[str, Any], directory: Path) -> None:
         stream.write(orjson.dumps(entry) + b"\n")
 
 
-def _states(trainer: Trainer) -> Sequence[tuple[Any, dict[str, Any]]]:
+def _states(trainer: Loop) -> Sequence[tuple[Any, dict[str, Any]]]:
     parameters = [p for group in trainer._optimiser.param_groups for p in group["params"]]
     return [(parameter, trainer._optimiser.state.get(parameter, {})) for parameter in parameters]
 
