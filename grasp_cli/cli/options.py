@@ -27,7 +27,7 @@ from grasp_cli.pipe.progress import watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.shards import Shard
 from grasp_cli.pipe.sinks import Sink, is_file, open_sink, refuse_input
-from grasp_cli.pipe.sources import BadLine, OnBadLine, read_records
+from grasp_cli.pipe.sources import STDIN, BadLine, OnBadLine, read_records
 
 
 class OnError(str, Enum):
@@ -196,14 +196,15 @@ class Stream:
             self.shard,
             self.max_errors,
             self.resuming,
-            _with_resume(sys.argv[1:]),
+            _with_resume(sys.argv[1:], self.inputs),
         )
 
 
-def _with_resume(arguments: list[str]) -> str:
+def _with_resume(arguments: list[str], inputs: list[Path]) -> str:
     """The command that goes on with what this one left."""
     more = [] if "--resume" in arguments else ["--resume"]
-    return shlex.join(["grasp", *arguments, *more])
+    piped = " (and the same data on standard input)" if STDIN in inputs else ""
+    return shlex.join(["grasp", *arguments, *more]) + piped
 
 
 def run(

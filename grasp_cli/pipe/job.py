@@ -22,6 +22,7 @@ from grasp_cli.pipe.interruption import Interruption
 from grasp_cli.pipe.limits import MaxErrors
 from grasp_cli.pipe.manifest import Recipe
 from grasp_cli.pipe.output import FileOutput, Output, Resuming, open_stream_output
+from grasp_cli.pipe.part import part_of
 from grasp_cli.pipe.progress import Progress, aside
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.shards import Shard
@@ -51,6 +52,7 @@ class Plan:
             raise UsageError("--resume goes on with a file: name it with -o FILE")
         if self.output is not None and is_file(self.output):
             refuse_input(self.output, self.inputs)
+            refuse_input(part_of(self.output), self.inputs)
 
 
 class Job:

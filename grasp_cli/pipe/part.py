@@ -21,6 +21,11 @@ _FULL = 1 << 20  # bytes of lines that are written without a flush
 _MODE = 0o666  # less the umask
 
 
+def part_of(path: Path) -> Path:
+    """Where `path` is written until it is complete."""
+    return path.with_name(f"{path.name}.part")
+
+
 class BusyError(ProcessingError):
     """Another process is writing the file."""
 
@@ -33,7 +38,7 @@ class Part:
 
     def __init__(self, path: Path) -> None:
         self.target = path
-        self.path = path.with_name(f"{path.name}.part")
+        self.path = part_of(path)
         self._packer = packer_for(path)
         self._lines: list[bytes] = []
         self._pending = 0

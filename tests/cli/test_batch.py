@@ -20,6 +20,7 @@ from grasp_cli.pipe.errors import GraspError
 from grasp_cli.pipe.sources import read_lines
 from tests.conftest import GRASP, ROOT, lines
 from tests.readers.servers import Said, ollama_reply, serving
+from tests.readme_options import README
 
 CONTEXTS = [{"id": "a", "text": "It froze in March. The mill stopped."}]
 LEAD = ("compress", "--method", "lead")
@@ -217,3 +218,64 @@ def test_unreadable_lines_are_counted_and_told_at_the_end(
     capfd.readouterr()
     assert call(*LEAD, "in", "-o", "o5", "--quiet", *skip) == 7
     assert capfd.readouterr() == ("", "")
+
+
+def _recipe(info: str) -> str:
+    """The block of the README that is written in `info`."""
+    (block,) = re.findall(rf"^```{info}\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    return str(block)
+
+
+@pytest.mark.models
+def test_the_crontab_recipe(tmp_path: Path) -> None:
+    """Night 1 with a server that is gone: a mail. Night 2: silence, and all is answered."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "questions").mkdir()
+    for name, text in (
+        ("bin/grasp", f'#!/bin/sh\nexec {sys.executable} -m grasp_cli.cli.main "$@"\n'),
+        ("nightly.sh", _recipe("bash")),
+        ("questions/monday.jsonl", many(3)),
+        ("questions/tuesday.jsonl", many(5, 3)),
+    ):
+        Path(name).write_text(text)
+        Path(name).chmod(0o755)
+    Path("documents").write_text(json.dumps({"id": "mill", "text": "The mill froze in 1987."}))
+    assert call("index", "documents") == 0
+
+    settings, job = _recipe("crontab").rsplit("\n", 2)[0], _recipe("crontab").splitlines()[-1]
+    minute, hour, *_, command = job.split(" ", 5)
+    assert settings.startswith("SHELL=/bin/bash\n") and (minute, hour) == ("15", "2")
+    assert "set -euo pipefail" in _recipe("bash")
+    said = Said(ollama_reply("in 1987"))
+    with serving(lambda path, body: said) as server:
+
+        def night(address: str) -> str:
+            environment = {
+                **os.environ,
+                "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "OLLAMA_HOST": address,
+                "GRASP_RETRIEVE_MODE": "sparse",  # loads nothing
+                "GRASP_COMPRESS_METHOD": "lead",
+                "GRASP_ANSWER_RETRIES": "0",
+                "GRASP_ANSWER_CONCURRENCY": "1",
+                "GRASP_ANSWER_GIVE_UP_AFTER": "2",
+            }
+            done = subprocess.run(
+                ["bash", "-c", command.replace("/srv/rag", str(tmp_path))],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+            assert done.stderr == ""
+            return done.stdout
+
+        mail = night("http://127.0.0.1:9")
+        assert mail.startswith("nightly.sh: exit 3\n") and "127.0.0.1:9" in mail
+        assert ids("compressed.jsonl") == [f"q{number}" for number in range(5)]
+        Path("questions/wednesday.jsonl").write_text(many(7, 5))
+        assert night(server.url) == ""
+        assert len(server.asked) == 7
+    assert ids("answered.jsonl") == [f"q{number}" for number in range(7)]
+    assert "error" not in Path("answered.jsonl").read_text()

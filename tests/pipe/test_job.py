@@ -317,16 +317,17 @@ def test_an_interruption_is_told(tmp_path: Path) -> None:
 
 
 def test_options_that_contradict_each_other(tmp_path: Path) -> None:
-    source = questions(tmp_path / "in", range(2))
+    source, part = questions(tmp_path / "in", range(2)), questions(tmp_path / "x.part", range(2))
     for told, output, asked in (
         ("--force belongs to --resume", tmp_path / "out", {"force": True}),
         ("-o FILE", None, {"resume": True}),
         ("-o FILE", Path("-"), {"resume": True}),
         ("-o FILE", Path("/dev/full"), {"resume": True}),
         ("also an input", source, {}),
+        ("also an input", part.with_suffix(""), {}),
     ):
         with pytest.raises(UsageError, match=told):
-            work(source, output, **asked)  # type: ignore[arg-type]
+            work([source, part], output, **asked)  # type: ignore[arg-type]
 
 
 def test_the_manifest_says_what_was_read(tmp_path: Path) -> None:
