@@ -22,7 +22,7 @@ from grasp_cli.pipe.sources import STDIN, read_lines, read_records
 ENDPOINT = "/v1/chat/completions"
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # of one file (OpenAI's Batch API reference)
 _FAILED = "records have an error: left out"
-_MANY = "times more than the 50,000 requests or 200 MB that OpenAI takes in one file: split it"
+_MANY = "requests are more than OpenAI takes in one file (50,000 requests, 200 MB): split it"
 _UNKNOWN = "answers belong to none of the records: left out"
 _NOT_TRIED_AGAIN = (400, 401, 403, 404)
 _RETRYABLE_CODES = ("batch_expired", "batch_cancelled")
@@ -62,7 +62,7 @@ class BatchRequests:
             line = json_lines.dumps(request)
             count, size = count + 1, size + len(line) + 1
             yield line.decode()
-        self.notes[_MANY] = max(count // (MOST_REQUESTS + 1), size // (MOST_BYTES + 1))
+        self.notes[_MANY] = count if count > MOST_REQUESTS or size > MOST_BYTES else 0
 
 
 class BatchAnswers:

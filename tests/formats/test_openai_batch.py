@@ -65,7 +65,13 @@ def test_too_many_requests_for_one_file_are_said(monkeypatch: pytest.MonkeyPatch
     for count, said in ((2, False), (3, True)):
         writer = BatchRequests("gpt-x", "strict")
         assert len(list(writer.lines([RECORDS[0]] * count))) == count
-        assert bool(+writer.notes) is said
+        assert list((+writer.notes).values()) == [count] * said
+    size = sum(len(line) + 1 for line in BatchRequests("gpt-x", "strict").lines(RECORDS[:2]))
+    for most, said in ((size, False), (size - 1, True)):
+        monkeypatch.setattr("grasp_cli.formats.openai_batch.MOST_BYTES", most)
+        writer = BatchRequests("gpt-x", "strict")
+        list(writer.lines(RECORDS[:2]))
+        assert list((+writer.notes).values()) == [2] * said
 
 
 def answers(folder: Path, *outputs: Any) -> tuple[list[dict[str, Any]], Any]:
