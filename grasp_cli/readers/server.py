@@ -40,7 +40,10 @@ class Server:
         """What an httpx client is made with: time limits, room for all requests, status check."""
         import httpx
 
+        from grasp_cli.readers.deadline import Deadline
+
         settings = self.settings
+        deadline = Deadline(settings.connect_timeout + settings.read_timeout)
         return {
             # A request never waits for a free connection of ours.
             "timeout": httpx.Timeout(
@@ -50,7 +53,10 @@ class Server:
                 max_connections=settings.concurrency,
                 max_keepalive_connections=settings.concurrency,
             ),
-            "event_hooks": {"response": [self._check]},
+            "event_hooks": {
+                "request": [deadline.on_request],
+                "response": [deadline.on_response, self._check],
+            },
         }
 
     def _check(self, response: httpx.Response) -> None:

@@ -18,12 +18,16 @@ Body = dict[str, Any]
 
 @dataclass
 class Said:
-    """One HTTP reply: `cut` closes the connection after half the body, `reset` without a word."""
+    """One HTTP reply: `cut` closes the connection after half the body, `reset` without a word.
+
+    `drip` is the seconds between two bytes of the body.
+    """
 
     body: Any = None
     status: int = 200
     cut: bool = False
     reset: bool = False
+    drip: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -92,6 +96,12 @@ def serving(answer: Answer, port: int = 0) -> Iterator[Server]:
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
+            if said.drip:
+                for place in range(len(data)):
+                    self.wfile.write(data[place : place + 1])
+                    if server.released.wait(said.drip):
+                        break
+                return
             self.wfile.write(data[: len(data) // 2] if said.cut else data)
             self.close_connection = said.cut
 

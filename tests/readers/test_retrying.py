@@ -109,6 +109,16 @@ def test_neither_is_silence_nor_nonsense(kind: str) -> None:
     assert (caught.value.kind, len(server.asked)) == ("BadReply", 2)
 
 
+@pytest.mark.parametrize("status", [200, 500])
+@SERVERS
+def test_a_server_that_sends_a_byte_now_and_then_is_too_slow(kind: str, status: int) -> None:
+    said = Said(REPLY[kind], drip=0.05, status=status)
+    started = time.monotonic()
+    with serving(lambda path, body: said) as server, pytest.raises(TooSlow):
+        against(kind, server.url, read_timeout=0.3, connect_timeout=0.2).answer(PROMPT)
+    assert time.monotonic() - started < 5  # the whole takes over ten seconds
+
+
 @SERVERS
 def test_a_server_that_restarts_is_waited_for(kind: str) -> None:
     port = free_port()
