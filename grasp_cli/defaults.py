@@ -178,6 +178,7 @@ class EvaluateDefaults:
     quality: str = "f1"  # of sentences and plots
     window: int = 256
     cutoffs: tuple[int, ...] = (5, 20)  # of recall and hit rate
+    unit_cutoffs: tuple[int, ...] = (1, 3, 5)  # chunks that evidence is looked for in
     level: float = 0.95  # of bootstrap intervals
     resamples: int = 10_000
     seed: int = 0

@@ -46,10 +46,12 @@ from grasp_cli.evaluation.metrics import (
     explained,
     main_metrics,
     ranking_metrics,
+    unit_metrics,
 )
 from grasp_cli.evaluation.questions import Gold, Questions, file_name
 from grasp_cli.evaluation.retrieved import RankingEvaluation, gold_judgement
 from grasp_cli.evaluation.scoring import Scoring
+from grasp_cli.evaluation.units import UnitEvaluation
 from grasp_cli.formats.qrels import read_qrels
 from grasp_cli.pipe.engine import arrived
 from grasp_cli.pipe.errors import UsageError
@@ -98,6 +100,14 @@ def evaluate(
             "documents of evidence_gold are relevant, else those titled in gold_titles.",
         ),
     ] = None,
+    units: Annotated[
+        bool,
+        typer.Option(
+            "--units",
+            help="With --retrieval, score chunks of up to two sentences against the spans of "
+            "evidence_gold: recall, precision, information efficiency.",
+        ),
+    ] = False,
     cutoffs: Annotated[
         list[int] | None,
         typer.Option(
@@ -105,7 +115,7 @@ def evaluate(
             metavar="K",
             min=1,
             show_default=" and ".join(map(str, EVALUATE.cutoffs)),
-            help="A cutoff of recall@k and hit@k (repeatable).",
+            help="A cutoff of recall@k and hit@k, or with --units of chunks (repeatable).",
         ),
     ] = None,
     label: Annotated[
@@ -181,8 +191,11 @@ def evaluate(
         raise UsageError(f"{'--qrels' if qrels else '--at'} belongs to --retrieval: add it")
     if retrieval and (stemming or qa_model):
         raise UsageError(f"{'--stemming' if stemming else '--qa-model'} is for answers: leave it")
-    at = tuple(dict.fromkeys(cutoffs or EVALUATE.cutoffs))
-    measured = (*RANKING_COUNTS, *ranking_metrics(at)) if retrieval else tuple(BY_NAME.values())
+    if units and (qrels or not retrieval):
+        raise UsageError("--units is for --retrieval, with the spans of evidence_gold: no --qrels")
+    at = tuple(dict.fromkeys(cutoffs or (EVALUATE.unit_cutoffs if units else EVALUATE.cutoffs)))
+    ranked = unit_metrics(at) if units else ranking_metrics(at)
+    measured = (*RANKING_COUNTS, *ranked) if retrieval else tuple(BY_NAME.values())
     gates = [parse_gate(text, {metric.name: metric for metric in measured}) for text in least or []]
     paths = inputs_or_stdin(inputs, "evaluate")
     sources = sources_of(paths, label or [], datasets or [], by_folder, baseline)
@@ -201,7 +214,8 @@ def evaluate(
             _read(part, add, handler, sink if source.given else None, progress)
 
         if retrieval:
-            rankings = _rankings(sources, read, qrels, gold or [], at)
+            rank = _ranker(qrels, gold or [], at, units)
+            rankings = _rankings(sources, read, rank)
         else:
             alone = len(sources) == 1 and baseline is None
             answers = _answers(sources, read, gold or [], by_folder, scoring, alone)
@@ -296,21 +310,29 @@ def _answers(
     return list(found.values())
 
 
-def _rankings(
-    sources: Sequence[Source],
-    read: Read,
-    qrels: Path | None,
-    gold: Sequence[Path],
-    cutoffs: Sequence[int],
-) -> list[RankingEvaluation]:
-    """One evaluation per file."""
+Ranked = RankingEvaluation | UnitEvaluation
+
+
+def _ranker(
+    qrels: Path | None, gold: Sequence[Path], cutoffs: Sequence[int], units: bool
+) -> Callable[[str], Ranked]:
+    """What scores the file of a label."""
+    expected = list(read_records(gold))
+    if units:
+        pieces = {record["id"]: record.get("evidence_gold") or [] for record in expected}
+        return lambda label: UnitEvaluation(label, gold=pieces if gold else None, cutoffs=cutoffs)
     judged = read_qrels([qrels]) if qrels else None
-    expected = {record["id"]: gold_judgement(record) for record in read_records(gold)}
+    judgements = {record["id"]: gold_judgement(record) for record in expected}
+    return lambda label: RankingEvaluation(
+        label, qrels=judged, gold=judgements if gold else None, cutoffs=cutoffs
+    )
+
+
+def _rankings(sources: Sequence[Source], read: Read, rank: Callable[[str], Ranked]) -> list[Ranked]:
+    """One evaluation per file."""
     found = []
     for source in sources:
-        one = RankingEvaluation(
-            source.label, qrels=judged, gold=expected if gold else None, cutoffs=cutoffs
-        )
+        one = rank(source.label)
         read(source, one.add)
         one.finish()
         found.append(one)

@@ -192,6 +192,22 @@ def ranking_metrics(cutoffs: Sequence[int]) -> tuple[Metric, ...]:
     )
 
 
+def unit_metrics(cutoffs: Sequence[int]) -> tuple[Metric, ...]:
+    """The metrics of `grasp evaluate --retrieval --units` at each cutoff."""
+    whole = "information efficiency: recall times precision"
+    return tuple(
+        metric
+        for k in cutoffs
+        for metric in (
+            share(f"unit_recall@{k}", f"recall@{k}", f"share of gold that {k} chunks touch"),
+            share(f"unit_precision@{k}", f"prec@{k}", f"of {k} chunks, those that touch gold"),
+            share(f"unit_f1@{k}", f"F1@{k}", "their harmonic mean", detail=True),
+            share(f"ie@{k}", f"IE@{k}", f"{whole}, mean over questions"),
+            share(f"ie_of_means@{k}", f"IE@{k} of means", f"{whole}, of their means"),
+        )
+    )
+
+
 def main_metrics(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """What a table for people shows unasked."""
     return tuple(metric for metric in metrics if not metric.detail)
@@ -227,6 +243,12 @@ _GROUPS: tuple[tuple[str, str, Sequence[Metric]], ...] = (
         LATENCY_METRICS,
     ),
     ("With --retrieval", "", (*RANKING_COUNTS, *ranking_metrics(EVALUATE.cutoffs))),
+    (
+        "With --retrieval --units",
+        "Retrieved text as chunks of up to two sentences, in order and each once, against the "
+        "spans of evidence_gold (SproutRAG).",
+        unit_metrics(EVALUATE.unit_cutoffs),
+    ),
 )
 
 

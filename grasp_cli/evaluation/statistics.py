@@ -33,6 +33,21 @@ def mean_intervals(
     return np.stack([low, high], axis=1)
 
 
+def product_interval(
+    one: npt.ArrayLike,
+    other: npt.ArrayLike,
+    *,
+    level: float = EVALUATE.level,
+    resamples: int = EVALUATE.resamples,
+    seed: int = EVALUATE.seed,
+) -> tuple[float, float]:
+    """The interval of the product of two metrics' means, each of shape (n,), n > 0."""
+    matrix = np.column_stack([np.asarray(one, np.float64), np.asarray(other, np.float64)])
+    means = _resampled_means(matrix, resamples, np.random.default_rng(seed)).prod(axis=1)
+    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)
+
+
 def known_intervals(values: npt.ArrayLike) -> Floats:
     """As `mean_intervals`, each metric over the questions where it has a value (is not NaN).
 

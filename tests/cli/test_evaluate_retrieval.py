@@ -77,3 +77,17 @@ def test_what_is_wrong(
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_units_of_evidence(grasp: Run, tmp_path: Path) -> None:
+    gold = [{"id": "a", "start": 0, "end": 4}, {"id": "c"}]
+    rows = [{**record("1", "b", "a"), "evidence_gold": gold}]
+    (tmp_path / "units.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = grasp("evaluate", "--retrieval", "--units", "--format", "jsonl", "units.jsonl")
+    assert done.returncode == 0, done.stderr
+    [row] = lines(done.stdout)
+    assert [row[f"unit_recall@{k}"] for k in (1, 3, 5)] == [0, 0.5, 0.5]
+    assert row["ie@3"] == row["ie_of_means@3"] == pytest.approx(1 / 6, abs=1e-4)
+    assert row["ie@5_low"] == row["ie@5_high"] == 0.1
+    refused = grasp("evaluate", "--units", "units.jsonl")
+    assert refused.returncode == 2 and "--units is for --retrieval" in refused.stderr
