@@ -31,7 +31,8 @@ def read_key(line: bytes, where: str) -> tuple[bytes, Any]:
         return digest(record["id"]), record.get("error")
     except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
         raise DataError(
-            f"{where}: not a record of a grasp stage; remove that file to begin anew"
+            f"{where}: not a record of a grasp stage; is it the right file? (A run without "
+            "--resume begins anew.)"
         ) from None
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -111,18 +110,13 @@ class Manifest:
         before = {"failed_before": self.failed_before}
         value = {**head, **self.recipe, "packages": packages(), **before, **self.run}
         place = place_of(path)
+        part = place.with_name(f"{place.name}.part")
         try:
-            descriptor, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-            try:
-                with open(descriptor, "wb") as stream:
-                    stream.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
-                os.chmod(name, 0o666 & ~_umask())
-                os.replace(name, place)
-            except BaseException:
-                with suppress(FileNotFoundError):
-                    os.unlink(name)
-                raise
+            part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+            os.replace(part, place)
         except OSError as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
             raise ProcessingError(f"{place}: cannot be written: {error.strerror}") from None
 
     @classmethod
@@ -189,9 +183,3 @@ def _short(digest: str | None) -> str:
 
 def _shown(value: Any) -> str:
     return str(orjson.dumps(value).decode())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -6,6 +6,7 @@ and `go_on` cuts off what was torn.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -19,6 +20,7 @@ from grasp_cli.pipe.packing import Packer, Plain, WholeLines, packer_for
 
 _FULL = 1 << 20  # bytes of lines that are written without a flush
 _MODE = 0o666  # less the umask
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # of a file system that has none
 
 
 def part_of(path: Path) -> Path:
@@ -176,6 +178,9 @@ class Part:
                     f"{self.target}: another grasp is writing this file ({self.path.name} is "
                     "locked): wait until it is done, or write to another file"
                 ) from None
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
             if _same(descriptor, self.path):
                 return descriptor
             os.close(descriptor)  # it was put in its place in the meantime
