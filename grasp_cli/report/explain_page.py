@@ -16,7 +16,7 @@ from grasp_cli.report.explain_style import LEGEND, STYLE
 from grasp_cli.report.explained import MEANINGS, Document, Explained, Piece, explained, visible
 from grasp_cli.report.facts import facts
 
-_HEAD = """<!DOCTYPE html>
+HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -36,7 +36,7 @@ def page(records: Sequence[Record]) -> Iterator[str]:
         A record's explanation does not fit its contexts.
     """
     title = records[0]["question"] if len(records) == 1 else f"{len(records)} questions"
-    yield f"{_HEAD}<title>{_text(title)} – grasp explain</title>"
+    yield f"{HEAD}<title>{_text(title)} – grasp explain</title>"
     yield f"<style>{STYLE}</style>\n</head>\n<body>"
     yield LEGEND.format(meanings=_rows(MEANINGS.items()))
     if len(records) > 1:

@@ -23,7 +23,11 @@ class Searches(NamedTuple):
 
 
 def beam_search(
-    scores: npt.NDArray[np.int32], searches: Searches, merges: Any, width: int
+    scores: npt.NDArray[np.int32],
+    searches: Searches,
+    merges: Any,
+    width: int,
+    kept: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Which nodes are scored.
 
@@ -34,11 +38,14 @@ def beam_search(
     ----------
     scores : of the nodes of each search, one search after the other
     merges : shape (m, 2): the children of inner nodes, tree after tree
+    kept : of the shape of `scores`; the nodes that are in a beam become true
     """
     scored = np.zeros(len(scores), bool)
     base, chunks, merge = (np.asarray(part, np.int64)[:, None] for part in searches)
     beam = 2 * chunks - 2
     scored[base + beam] = True
+    if kept is not None:
+        kept[base + beam] = True
     while (alive := (beam >= chunks).any(axis=1)).any():
         if not alive.all():
             base, chunks, merge = base[alive], chunks[alive], merge[alive]
@@ -50,6 +57,8 @@ def beam_search(
         places = np.where(there, base + children, 0)
         scored[places[there]] = True
         beam = _best(scores[places], children, there, width)
+        if kept is not None:
+            kept[(base + beam)[beam >= 0]] = True
     return scored
 
 

@@ -135,6 +135,20 @@ class TreeSearch:
         best = [np.lexsort((order, -row))[:most] for row in scores]
         return [self._planted[places].tolist() for places in best]
 
+    def traced(
+        self, question: npt.NDArray[np.float32], document: int
+    ) -> tuple[dict[int, float], set[int]]:
+        """The scores of the nodes that are scored in one tree, and those that were in a beam."""
+        vectors = self._trees.tree(document).vectors
+        if not len(vectors):
+            return {}, set()
+        scores = rounded_cosines(question[None], vectors)[0]
+        one = (np.array([value]) for value in (0, self._counts[document], self._merges[document]))
+        kept = np.zeros(len(scores), bool)
+        scored = beam_search(scores, Searches(*one), self._trees.merges, self._beam, kept)
+        found = {int(node): int(scores[node]) / SCALE for node in np.flatnonzero(scored)}
+        return found, set(np.flatnonzero(kept).tolist())
+
     def _found(
         self, scores: npt.NDArray[np.int32], base: Places, documents: Places, owners: Places
     ) -> Iterator[tuple[int, tuple[Places, Places, Places]]]:
