@@ -10,24 +10,23 @@ from grasp_cli.models.runtime import torch_runtime
 _LEAST = 1e-12
 
 
-def membership(bounds: Sequence[int], like: Any) -> Any:
-    """Which tokens are in which chunk: ones and zeros, shape (chunks, tokens), from bounds[0] on.
+def membership(bounds: Sequence[int], tokens: int, like: Any) -> Any:
+    """Which tokens are in which chunk: ones and zeros, shape (chunks, tokens).
 
     `bounds` holds where each chunk begins among the tokens, and where the last one ends; `like` is
     a tensor of the number format and device to use.
     """
     torch = torch_runtime()
     edges = torch.tensor(list(bounds), device=like.device)
-    places = torch.arange(bounds[0], bounds[-1], device=like.device)
+    places = torch.arange(tokens, device=like.device)
     inside = (places >= edges[:-1, None]) & (places < edges[1:, None])
     return inside.to(like.dtype)
 
 
 def pooled_states(states: Any, bounds: Sequence[int]) -> Any:
     """The mean state of each chunk, shape (tokens, d) to (chunks, d); zeros without tokens."""
-    member = membership(bounds, states)
-    sizes = member.sum(-1, keepdim=True).clamp_min(1)
-    return member @ states[bounds[0] : bounds[-1]] / sizes
+    member = membership(bounds, len(states), states)
+    return member @ states / member.sum(-1, keepdim=True).clamp_min(1)
 
 
 def pooled_attention(attention: Any, bounds: Sequence[int]) -> Any:
@@ -36,10 +35,9 @@ def pooled_attention(attention: Any, bounds: Sequence[int]) -> Any:
     Summed over the tokens of the chunk that is looked at, averaged over those of the chunk that
     looks; tokens outside of `bounds` (special ones) are dropped, and rows sum to one again.
     """
-    member = membership(bounds, attention)
-    inside = attention[..., bounds[0] : bounds[-1], bounds[0] : bounds[-1]]
-    sizes = member.sum(-1, keepdim=True).clamp_min(1)
-    summed = (member / sizes) @ (inside @ member.T)
+    member = membership(bounds, attention.shape[-1], attention)
+    mean = member / member.sum(-1, keepdim=True).clamp_min(1)
+    summed = (mean @ attention) @ member.T
     return summed / summed.sum(-1, keepdim=True).clamp_min(_LEAST)
 
 
