@@ -108,9 +108,10 @@ def collect(leader: int, seen: bytearray) -> None:
 
 
 def test_three_stages_in_one_terminal_never_garble() -> None:
-    screen, count = shown(
-        [NONE, NONE, NONE], lambda seen: seen.count("━") > 100 and seen.count("grasp compress: ") > 2
-    )
+    def both(seen: str) -> bool:
+        return seen.count("━") > 100 and seen.count("grasp compress: ") > 2
+
+    screen, count = shown([NONE, NONE, NONE], both)
     bars = {line for line in screen.drawn if "━" in line}
     assert bars and all(BAR.fullmatch(bar) and len(bar) < COLUMNS for bar in bars), bars
     assert all(line in bars or line == "" for line in screen.drawn), screen.drawn
