@@ -176,6 +176,7 @@ class EvaluateDefaults:
 
     format: str = "table"
     quality: str = "f1"  # of sentences and plots
+    questions: int = 200  # in a page
     window: int = 256
     cutoffs: tuple[int, ...] = (5, 20)  # of recall and hit rate
     unit_cutoffs: tuple[int, ...] = (1, 3, 5)  # chunks that evidence is looked for in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,16 +12,20 @@ from typing import Annotated
 import typer
 
 from grasp_cli.cli.evaluate_options import (
+    Again,
     Baseline,
     ByFolder,
     Datasets,
     Intervals,
+    Plot,
     QualityMetric,
+    QuestionCount,
     Source,
     baseline_label,
     folder_of,
     sources_of,
 )
+from grasp_cli.cli.evaluate_output import Output, is_table
 from grasp_cli.cli.options import (
     AllowEmpty,
     Inputs,
@@ -42,7 +45,6 @@ from grasp_cli.evaluation.methods import Methods
 from grasp_cli.evaluation.metrics import (
     BY_NAME,
     RANKING_COUNTS,
-    Metric,
     explained,
     main_metrics,
     ranking_metrics,
@@ -55,12 +57,12 @@ from grasp_cli.evaluation.units import UnitEvaluation
 from grasp_cli.formats.qrels import read_qrels
 from grasp_cli.pipe.engine import arrived
 from grasp_cli.pipe.errors import UsageError
-from grasp_cli.pipe.log import is_terminal
 from grasp_cli.pipe.progress import Progress, aside, watching
 from grasp_cli.pipe.records import Record
 from grasp_cli.pipe.sinks import Sink, open_sink
 from grasp_cli.pipe.sources import STDIN, OnBadLine, inputs_or_stdin, read_records
-from grasp_cli.report.tables import FORMATS, PROGRAMS, Column, Table, for_terminal
+from grasp_cli.report.comparison_table import metric_columns, score_lines
+from grasp_cli.report.tables import FORMATS, PROGRAMS, Column, Table
 
 
 def evaluate(
@@ -72,8 +74,9 @@ def evaluate(
             "--output",
             metavar="FILE",
             show_default=False,
-            help="Write the records with their scores here; - is standard output, and the table "
-            "then goes to stderr.",
+            help="Write the records with their scores here (- is standard output, and the table "
+            "then goes to stderr), or the scores alone of all files where the name ends in .csv "
+            "or .tsv.",
         ),
     ] = None,
     gold: Annotated[
@@ -132,6 +135,8 @@ def evaluate(
     baseline: Baseline = None,
     quality: QualityMetric = EVALUATE.quality,
     intervals: Intervals = True,
+    plot: Plot = False,
+    questions: QuestionCount = EVALUATE.questions,
     form: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help=f"One of: {', '.join(FORMATS)}.")
     ] = EVALUATE.format,
@@ -199,10 +204,18 @@ def evaluate(
     gates = [parse_gate(text, {metric.name: metric for metric in measured}) for text in least or []]
     paths = inputs_or_stdin(inputs, "evaluate")
     sources = sources_of(paths, label or [], datasets or [], by_folder, baseline)
-    if output and len(paths) > 1:
-        raise UsageError("-o takes the records of one file; evaluate the files one by one for it")
+    if retrieval and (baseline or plot or is_table(output)):
+        said = "--baseline" if baseline else "--plot" if plot else f"-o {output}"
+        raise UsageError(f"{said} is for answers: leave out --retrieval")
+    if output and len(paths) > 1 and not is_table(output):
+        raise UsageError(
+            "-o takes the records of one file; evaluate the files one by one for it, or name a "
+            ".csv or .tsv file, which takes the scores of all"
+        )
     stream = Stream("evaluate", paths, output, None, allow_empty, on_error, quarantine, quiet)
     scoring = _scoring(stemming, qa_model)
+    how = Output(form, output, quality, intervals, plot, questions)
+    again = Again()
     with ExitStack() as stack:
         handler = bad_line_handler(stream, stack)
         others = [*paths, *(gold or []), *([qrels] if qrels else [])]
@@ -211,26 +224,34 @@ def evaluate(
 
         def read(source: Source, add: Callable[[Record], Record]) -> None:
             part = replace(stream, inputs=[source.path])
-            _read(part, add, handler, sink if source.given else None, progress)
+            whole = None if is_table(output) or not source.given else sink
+            keep = again.keeping(source, add) if form == "html" else add
+            _read(part, keep, handler, whole, progress)
 
         if retrieval:
             rank = _ranker(qrels, gold or [], at, units)
             rankings = _rankings(sources, read, rank)
         else:
-            alone = len(sources) == 1 and baseline is None
+            by_question = baseline is not None or form == "html" or is_table(output)
+            alone = len(sources) == 1 and not by_question
             answers = _answers(sources, read, gold or [], by_folder, scoring, alone)
+            methods = Methods(answers, baseline_label(sources, baseline))
+            if sink and output and is_table(output):
+                for line in score_lines(methods, "\t" if ".tsv" in output.suffixes else ","):
+                    sink.write_line(line.encode("utf-8", "replace"))
     shown = measured if details or form in PROGRAMS else main_metrics(measured)
     if retrieval:
         rows = [each.row() for each in rankings]
-        _write_table(Table(_columns(shown), rows), form, output)
+        columns = [Column("label", "", "text"), *metric_columns(shown)]
+        how.write(Table(columns, rows))
         notes = {source.label: each.notes for source, each in zip(sources, rankings, strict=True)}
     else:
-        methods = Methods(answers, baseline_label(sources, baseline))
-        _write_table(_table(methods, shown, intervals, form), form, output)
-        _tell(methods, quality, stream, form, output)
         given = {source.label for source in sources if source.given}
         rows = [each.row() for each in answers if each.label in given]
         notes = {each.label: each.notes for each in answers}
+        how.write_methods(methods, shown, again.records(sources, answers), methods.notes())
+        for note in methods.notes():
+            stream.say(note)
     for name, counted in notes.items():
         for note, count in counted.items():
             if count:
@@ -240,43 +261,12 @@ def evaluate(
         raise typer.Exit(7)
 
 
-def _columns(metrics: Sequence[Metric], intervals: bool = True) -> list[Column]:
-    named = [
-        Column(metric.name, metric.heading, metric.unit, intervals and metric.unit == "share")
-        for metric in metrics
-    ]
-    return [Column("label", "", "text"), *named]
-
-
-def _table(methods: Methods, metrics: Sequence[Metric], intervals: bool, form: str) -> Table:
-    """A row per dataset and method; programs also get the differences from the baseline."""
-    columns = _columns(metrics, intervals)
-    if any(methods.datasets):
-        columns.insert(0, Column("dataset", "dataset", "text"))
-    if methods.baseline and form in PROGRAMS:
-        names = dict.fromkeys(key for each in methods.differences for key in each.entries())
-        columns += [Column(name, name, "text") for name in ("baseline", *names)]
-    return Table(columns, methods.rows(intervals=intervals))
-
-
 def _scoring(stemming: bool, qa_model: str | None) -> Scoring:
     if qa_model is None:
         return Scoring(stemming)
     from grasp_cli.models.span_reader import open_reader  # loads numpy, and torch on first use
 
     return Scoring(stemming, open_reader(qa_model, fair_threads(None)))
-
-
-def _tell(methods: Methods, quality: str, stream: Stream, form: str, output: Path | None) -> None:
-    """The sentences of the comparison: below a table for people, else on stderr."""
-    found = methods.sentences(quality) or methods.sentences("evidence_recall")
-    if found:
-        from grasp_cli.evaluation.differences import explained_tests
-
-        text = "\n".join(["", *found, f"({explained_tests(methods.differences)})"])
-        typer.echo(text, err=output == STDIN or form in PROGRAMS)
-    for note in methods.notes():
-        stream.say(note)
 
 
 Read = Callable[[Source, Callable[[Record], Record]], None]
@@ -361,22 +351,3 @@ def _read(
                 sink.flush()
             progress.advance(len(window))
     refuse_empty(read, stream)
-
-
-def _write_table(table: Table, form: str, output: Path | None) -> None:
-    """To standard output, or to stderr where the records go there."""
-    aside = output == STDIN
-    if form == "table" and is_terminal(sys.stderr if aside else sys.stdout):
-        _show(table, aside)
-    elif aside:
-        typer.echo(FORMATS[form](table), nl=False, err=True)
-    else:
-        with open_sink(None) as sink:
-            sink.write_line(FORMATS[form](table).rstrip("\n").encode())
-
-
-def _show(table: Table, aside: bool) -> None:
-    from rich.console import Console
-
-    width = Console(stderr=aside).width
-    typer.echo(for_terminal(table, width), nl=False, err=aside)

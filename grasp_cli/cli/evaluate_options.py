@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 
-from grasp_cli.evaluation.comparison import labels_of
+from grasp_cli.evaluation.comparison import Evaluation, labels_of
 from grasp_cli.evaluation.questions import file_name
+from grasp_cli.evaluation.summary import Key
 from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.sources import STDIN, read_records
 
 Datasets = Annotated[
     list[str] | None,
@@ -48,6 +51,17 @@ QualityMetric = Annotated[
 ]
 Intervals = Annotated[
     bool, typer.Option("--intervals/--no-intervals", help="95 % bootstrap intervals of shares.")
+]
+
+Plot = Annotated[
+    bool,
+    typer.Option("--plot", help="Draw quality against tokens and against seconds in characters."),
+]
+QuestionCount = Annotated[
+    int,
+    typer.Option(
+        "--questions", min=0, help="Questions in the HTML page, the worst losses; 0: all."
+    ),
 ]
 
 
@@ -116,3 +130,34 @@ def folder_of(path: Path) -> str:
     if str(path) == "-":
         raise UsageError("--by-folder: standard input has no folder; give files")
     return path.resolve().parent.name
+
+
+class Again:
+    """Records that are read twice: files from disk, standard input from memory."""
+
+    def __init__(self) -> None:
+        self._kept: list[Record] = []
+
+    def keeping(
+        self, source: Source, add: Callable[[Record], Record]
+    ) -> Callable[[Record], Record]:
+        """`add`, which also keeps what comes from standard input."""
+        if source.path != STDIN:
+            return add
+
+        def keep(record: Record) -> Record:
+            self._kept.append(record)
+            return add(record)
+
+        return keep
+
+    def records(
+        self, sources: Sequence[Source], evaluations: Sequence[Evaluation]
+    ) -> Iterator[tuple[str, Key, Record]]:
+        """Label, key and record of all that were counted."""
+        by_label = {each.label: each for each in evaluations}
+        for source in sources:
+            kept = source.path == STDIN
+            for record in self._kept if kept else read_records([source.path], lambda bad: None):
+                if key := by_label[source.label].key_of(record, source.dataset):
+                    yield source.label, key, record

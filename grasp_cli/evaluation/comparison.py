@@ -65,15 +65,13 @@ class Evaluation:
 
         `dataset` is that of the record's file, for records that name none themselves.
         """
-        found = Key(dataset_of(record, dataset), record["id"])
-        expected = found if self._gold is None else self._gold.find(found.id, found.dataset)
+        expected, key = self._joined(record, dataset)
         known = record
         if self._gold is not None and expected:
             known = with_gold(record, self._gold[expected])
             self._questions.join(expected, record["question"], file)
         scored = self._scoring.score(known)
-        if expected:
-            key = Key(found.dataset or expected.dataset, found.id)
+        if expected and key:
             if not self._alone:
                 self._questions.join(key, record["question"], file)
                 self._refuse_counted(key, file)
@@ -86,6 +84,10 @@ class Evaluation:
         else:
             self.notes[_UNEXPECTED] += 1
         return record if scored.failed else {**record, "scores": scored.scores}
+
+    def key_of(self, record: Record, dataset: str = "") -> Key | None:
+        """The question that a record counts for; None where it is not expected."""
+        return self._joined(record, dataset)[1]
 
     def finish(self) -> None:
         """Count the expected questions that never came, of the datasets that files were of."""
@@ -114,6 +116,14 @@ class Evaluation:
     def rows(self) -> list[dict[str, Any]]:
         """That row, and the one of the full contexts where there is any."""
         return [self.row(), *([merged(self.full.values(), OVERALL).row()] if self.compared else [])]
+
+    def _joined(self, record: Record, dataset: str) -> tuple[Key | None, Key | None]:
+        """The expected question that a record is, and the key that it counts under."""
+        found = Key(dataset_of(record, dataset), record["id"])
+        if self._gold is None:
+            return found, found
+        expected = self._gold.find(found.id, found.dataset)
+        return expected, expected and Key(found.dataset or expected.dataset, found.id)
 
     def _count(self, key: Key, own: Scored, full: Scored) -> None:
         for summaries, label, scored in (

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from grasp_cli.evaluation.differences import Difference
 
 
+FALLBACK = "evidence_recall"  # the quality of methods that were not answered from
+
+
 class Group(NamedTuple):
     """What is compared with each other: the methods on one dataset, or on all of them."""
 
@@ -91,9 +94,22 @@ class Methods:
             for method in group.methods
         ]
 
+    def told(self, metric: str) -> list[Difference]:
+        """The differences in a metric, on each dataset and overall.
+
+        Those in evidence recall on a dataset where the metric has none.
+        """
+        found = []
+        for group in self.groups:
+            own = [each for each in self.differences if each.dataset == group.dataset]
+            found += [each for each in own if each.metric.name == metric] or [
+                each for each in own if each.metric.name == FALLBACK
+            ]
+        return found
+
     def sentences(self, metric: str) -> list[str]:
         """One sentence per method on each dataset and overall: its difference in a metric."""
-        return [each.sentence() for each in self.differences if each.metric.name == metric]
+        return [each.sentence() for each in self.told(metric)]
 
     def notes(self) -> list[str]:
         """What a reader of the table should know of the comparison."""

@@ -1,8 +1,8 @@
-"""The look of the explanation page, and its legend with the switches."""
+"""The look of the explanation page, and its legend with the switches; colours of all pages."""
 
 from __future__ import annotations
 
-STYLE = """
+PALETTE = """
 :root { --page: #fbfbf9; --card: #fff; --ink: #16181c; --dim: #535a64;
   --line: #d9dbd6; --edge: #a9ada6; --shade: #f2b632; --kept: #16703c; --gold: #7a3fb0;
   --tip: #16181c; --on-tip: #fff; }
@@ -10,6 +10,11 @@ STYLE = """
   :root { --page: #121416; --card: #1a1d20; --ink: #eceef0; --dim: #aeb6bf;
     --line: #353a40; --edge: #5a626b; --shade: #9a6c05; --kept: #55c987; --gold: #c79bf0;
     --tip: #eceef0; --on-tip: #16181c; } }
+"""
+
+STYLE = (
+    PALETTE
+    + """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.65 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -74,6 +79,7 @@ input { accent-color: var(--kept); width: 1.1rem; height: 1.1rem; margin: 0; }
   dt { flex-basis: 6rem; } }
 @media print { header label { display: none; } details { break-inside: avoid; } }
 """
+)
 
 LEGEND = """<header>
 <h1>What grasp kept and dropped</h1>
