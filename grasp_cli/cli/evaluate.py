@@ -45,6 +45,7 @@ from grasp_cli.evaluation.methods import Methods
 from grasp_cli.evaluation.metrics import (
     BY_NAME,
     RANKING_COUNTS,
+    SOURCES,
     explained,
     main_metrics,
     ranking_metrics,
@@ -204,6 +205,8 @@ def evaluate(
     gates = [parse_gate(text, {metric.name: metric for metric in measured}) for text in least or []]
     paths = inputs_or_stdin(inputs, "evaluate")
     sources = sources_of(paths, label or [], datasets or [], by_folder, baseline)
+    if quality not in SOURCES:
+        raise UsageError(f'--quality: no metric "{quality}"; there are {", ".join(SOURCES)}')
     if retrieval and (baseline or plot or is_table(output)):
         said = "--baseline" if baseline else "--plot" if plot else f"-o {output}"
         raise UsageError(f"{said} is for answers: leave out --retrieval")

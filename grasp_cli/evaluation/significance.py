@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb
+from math import comb, log2
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ def permutation_tests(
         raise ValueError(f"differences of shape (n, m) are needed, not {matrix.shape}")
     found = np.ones(matrix.shape[1])
     differ = np.count_nonzero(matrix, axis=0)
-    few = 2.0**differ <= permutations
+    few = differ <= log2(permutations)
     for column in np.flatnonzero(few & (differ > 0)):
         own = matrix[:, column]
         found[column] = _exact(own[own != 0])

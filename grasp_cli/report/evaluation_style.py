@@ -26,7 +26,7 @@ STYLE = (
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
-header, main { max-width: 76rem; margin: 0 auto; padding: 0 1rem; }
+header, main { max-width: 92rem; margin: 0 auto; padding: 0 1rem; }
 header { padding-top: 1.5rem; }
 h1 { font-size: 1.5rem; line-height: 1.3; margin: 0; text-wrap: balance; }
 h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
@@ -68,15 +68,17 @@ button { font: inherit; color: inherit; background: none; border: 0; padding: 0;
   text-align: inherit; cursor: pointer; }
 button:focus-visible, input:focus-visible, summary:focus-visible {
   outline: 2px solid var(--gold); outline-offset: 2px; }
-#questions td:first-child { min-width: 18rem; }
+#questions > tbody > tr > td:first-child { min-width: 18rem; }
 thead button::after { content: " \\2195"; color: var(--edge); }
 th[aria-sort=ascending] button::after { content: " \\2191"; color: var(--ink); }
 th[aria-sort=descending] button::after { content: " \\2193"; color: var(--ink); }
-td > button::before { content: "\\25b8"; display: inline-block; width: 1em; color: var(--dim); }
+td > button[aria-expanded]::before { content: "\\25b8"; display: inline-block; width: 1em;
+  color: var(--dim); }
 td > button[aria-expanded=true]::before { content: "\\25be"; }
 tr:has(> td > button[aria-expanded=true]) > td { background: var(--page); }
 #questions tbody tr:hover > td { background: var(--page); }
 .loss { color: var(--loss); } .gain { color: var(--gain); }
+#questions > tbody > tr.open > td { max-width: 0; }
 tr.open > td { padding: .25rem .7rem 1rem; background: var(--page); border-top: 0; }
 .open .inner { background: var(--card); }
 .inner { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; overflow-x: auto; }
@@ -95,7 +97,8 @@ tr.open > td { padding: .25rem .7rem 1rem; background: var(--page); border-top: 
 .gold { text-decoration: underline 2px var(--gold); text-underline-offset: .2em; }
 .error { color: var(--loss); }
 .key { font-size: .8125rem; color: var(--dim); }
-@media (max-width: 40rem) { .plots { grid-template-columns: 1fr; } header, main { padding-inline: .75rem; } dt { flex-basis: 6rem; } }
+@media (max-width: 40rem) { .plots { grid-template-columns: 1fr; }
+  header, main { padding-inline: .75rem; } dt { flex-basis: 6rem; } }
 @media print { .tools { display: none; } figure, .side { break-inside: avoid; } }
 """
     + "".join(f".c{n} {{ color: {colour}; }}\n" for n, colour in enumerate(_COLOURS))

@@ -19,10 +19,10 @@ _FULL = " (full)"
 class Question:
     """A question and the quality of each method on it, by label; None where it has no value.
 
-    `loss` is the most that a method is worse than the baseline (below 0), or where there is no
-    baseline the mean quality: the lowest is the worst. `methods` and `sets` are filled from the
-    records: what a method answered and kept, and the contexts that it had, once for all methods
-    that had the same.
+    `loss` is the least that a method is better than the baseline (below 0: it is worse), or where
+    there is no baseline the mean quality: the lowest is the worst. `methods` and `sets` are filled
+    from the records: what a method answered and kept, and the contexts that it had, once for all
+    methods that had the same.
     """
 
     key: Key
@@ -87,11 +87,11 @@ def _by_key(summary: Summary, name: str) -> dict[Key, float | None]:
 
 
 def _loss(values: dict[str, float | None], baseline: str | None) -> float:
-    known = [value for value in values.values() if value is not None]
-    base = values.get(baseline) if baseline is not None else None
-    if baseline is not None:
-        return min(known) - base if base is not None else 0.0
-    return sum(known) / len(known) if known else 0.0
+    known = [v for label, v in values.items() if v is not None and label != baseline]
+    if baseline is None:
+        return sum(known) / len(known) if known else 0.0
+    base = values.get(baseline)
+    return 0.0 if base is None or not known else min(known) - base
 
 
 def _all_summaries(methods: Methods) -> list[Summary]:
@@ -102,7 +102,7 @@ def _scores(
     parts: Sequence[Summary], questions: dict[Key, Question]
 ) -> dict[Key, list[tuple[str, float]]]:
     """The shares of each chosen question that are known, as headings and percents."""
-    shares = [metric for metric in OF_RECORDS if metric.unit == "share"]
+    shares = [metric for metric in OF_RECORDS if metric.unit == "share" and not metric.detail]
     return {
         key: [
             (metric.heading, round(100 * value, 1))

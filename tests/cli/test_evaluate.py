@@ -255,3 +255,97 @@ def test_records_stream_out_before_the_input_ends() -> None:
     assert json.loads(evaluate.stdout.readline())["scores"]["em"] == 1
     _, shown = evaluate.communicate(text(RECORDS[1:2]).encode(), timeout=60)
     assert b"50.0" in shown
+
+
+def many(tmp_path: Path) -> None:
+    """Two datasets by two methods, in folders, and the gold of both."""
+    for number, dataset in enumerate(("nq", "hotpotqa")):
+        (tmp_path / dataset).mkdir()
+        gold = [{**record(n), "question": f"{dataset} {n}?"} for n in range(30)]
+        (tmp_path / dataset / "gold.jsonl").write_text(text(gold))
+        for method, right in (("none", 10), ("grasp", 22 + number)):
+            found = [{**g, "answer": "Ann Lee" if n < right else "x"} for n, g in enumerate(gold)]
+            (tmp_path / dataset / f"{method}.jsonl").write_text(text(found[: 30 - 5 * number]))
+
+
+FILES = ("nq/none.jsonl", "nq/grasp.jsonl", "hotpotqa/none.jsonl", "hotpotqa/grasp.jsonl")
+FOLDERS = ("evaluate", *FILES, "--by-folder", "--gold", "nq/gold.jsonl", "--gold")
+
+
+def test_datasets_methods_and_a_baseline(grasp: Run, tmp_path: Path) -> None:
+    many(tmp_path)
+    arguments = (*FOLDERS, "hotpotqa/gold.jsonl", "--baseline", "none")
+    done = grasp(*arguments, "--format", "json")
+    rows = {(row["dataset"], row["label"]): row for row in json.loads(done.stdout)}
+    assert list(rows) == [(d, m) for d in ("nq", "hotpotqa", "overall") for m in ("none", "grasp")]
+    whole = rows["overall", "grasp"]
+    assert (whole["n"], whole["missing"], whole["em"]) == (60, 5, 0.75)
+    assert (whole["em_diff"], whole["em_diff_n"], whole["em_test"]) == (0.4167, 60, "mcnemar")
+    assert whole["em_p"] == pytest.approx(2**-24)  # 25 gained, none lost
+    assert rows["overall", "none"]["em_diff"] is None
+    assert "overall: grasp vs none: F1 +41.7 [+30.0, +53.3], p < 0.001, n = 60" in done.stderr
+    table = grasp(*arguments).stdout
+    assert "nq: grasp vs none: F1 +40.0 [" in table
+    assert table.endswith("p: McNemar's exact test)\n")  # every F1 is 0 or 1
+
+
+def test_a_baseline_file_that_is_no_other_input(grasp: Run, tmp_path: Path) -> None:
+    many(tmp_path)
+    done = grasp("evaluate", "nq/grasp.jsonl", "--baseline", "nq/none.jsonl", "--min", "em=0.7")
+    assert done.returncode == 0  # the gate is not the baseline's
+    assert "grasp vs none: F1 +40.0" in done.stdout
+    unknown = grasp("evaluate", "nq/grasp.jsonl", "--baseline", "nothing.jsonl")
+    assert unknown.returncode == 2
+    assert 'no row "nothing.jsonl"; there are grasp' in unknown.stderr
+    other = grasp("evaluate", "nq/grasp.jsonl", "--baseline", "hotpotqa/none.jsonl")
+    assert other.returncode == 4
+    assert 'record "0": its question is "hotpotqa 0?" in hotpotqa/none.jsonl but "nq 0?"' in (
+        other.stderr
+    )
+
+
+def test_scores_of_all_files_as_a_table(grasp: Run, tmp_path: Path) -> None:
+    many(tmp_path)
+    assert grasp(*FOLDERS, "hotpotqa/gold.jsonl", "-o", "scores.csv").returncode == 0
+    rows = list(csv.DictReader((tmp_path / "scores.csv").open()))
+    assert len(rows) == 120
+    assert rows[0] == {**rows[0], "dataset": "nq", "label": "none", "id": "0", "em": "1"}
+    lost = [row for row in rows if row["dataset"] == "hotpotqa" and row["id"] == "29"]
+    assert [row["f1"] for row in lost] == ["0", "0"]
+    grasp("evaluate", FILES[0], "-o", "scores.tsv")
+    assert (tmp_path / "scores.tsv").read_text().startswith("dataset\tlabel\tid\tem\t")
+
+
+def test_plots_in_characters_and_a_page(grasp: Run, tmp_path: Path) -> None:
+    spent = {"compression": {"tokens_in": 90, "tokens_out": 30}, "reader": {"seconds": 0.5}}
+    (tmp_path / "a.jsonl").write_text(text([record(n, "Ann Lee", **spent) for n in range(4)]))
+    (tmp_path / "b.jsonl").write_text(text([record(n, "Ann", **spent) for n in range(4)]))
+    done = grasp("evaluate", "a.jsonl", "b.jsonl", "--plot")
+    assert "F1 % against tokens of the context" in done.stdout
+    assert "F1 % against seconds end to end" in done.stdout
+    piped = grasp("evaluate", "--format", "html", stdin=(tmp_path / "a.jsonl").read_text())
+    assert piped.stdout.startswith("<!DOCTYPE html>") and piped.stdout.endswith("</html>\n")
+    assert piped.stdout.count("data-question=") == 4
+    assert '"answer":"Ann Lee"' in piped.stdout  # standard input was kept for it
+    files = ("evaluate", "a.jsonl", "b.jsonl", "--baseline", "a", "--questions", "3")
+    page = grasp(*files, "--format", "html").stdout
+    assert page.count("data-question=") == 3 and "3 of 4 questions" in page
+    assert "b vs a: F1 -33.3" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--by-folder", "--dataset", "x"), "--by-folder takes labels and datasets from the paths"),
+        (("--by-folder",), "--by-folder: standard input has no folder"),
+        (("--dataset", "a", "--dataset", "b"), "--dataset is given 2 times for 1 files"),
+        (("--retrieval", "--plot"), "--plot is for answers"),
+        (("--quality", "f2"), 'no metric "f2"'),
+    ],
+)
+def test_options_that_do_not_go_together(
+    grasp: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    done = grasp("evaluate", *arguments, stdin=text(RECORDS))
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -117,7 +117,7 @@ def test_datasets_are_those_of_the_records_else_of_the_file_else_of_the_gold() -
     evaluation.finish()
     counts = {name: (part.n, part.missing) for name, part in evaluation.own.items()}
     assert counts == {"a": (1, 0), "b": (2, 1), "": (1, 1)}
-    assert evaluation.own["b"].mean("em") == 0.5
+    assert evaluation.own["b"].row()["em"] == 0.5
     assert evaluation.row()["n"] == 4
 
 

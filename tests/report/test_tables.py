@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -8,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from grasp_cli.report.tables import FORMATS, Column, Table, cell, for_terminal, plain
+from grasp_cli.report.tables import (
+    FORMATS,
+    Column,
+    Table,
+    cell,
+    for_terminal,
+    html_table,
+    plain,
+)
 
 COLUMNS = (
     Column("label", "", "text"),
@@ -103,3 +112,72 @@ def test_intervals_stand_in_brackets_or_in_columns_of_their_own() -> None:
     assert plain(table).endswith("y                  -\n")
     assert FORMATS["csv"](table) == "label,map,map_low,map_high\nx,0.5,0.4123,0.6\ny,,,\n"
     assert json.loads(FORMATS["json"](table))[0] == rows[0]
+
+
+def grouped(**more: Any) -> Table:
+    """Two datasets with two rows each; the best are the highest share and the lowest seconds."""
+    columns = (
+        Column("dataset", "dataset", "text"),
+        Column("label", "", "text"),
+        Column("f1", "F1", "share", interval=True, best="high"),
+        Column("s", "answer s", "seconds", best="low"),
+    )
+    rows = [
+        {"dataset": "a_1", "label": "x&y", "f1": 0.5, "f1_low": 0.4, "f1_high": 0.6, "s": 1.5},
+        {"dataset": "a_1", "label": "<i>", "f1": 0.75, "f1_low": 0.7, "f1_high": 0.8, "s": 0.25},
+        {"dataset": "b", "label": "x&y", "f1": 0.30001, "f1_low": None, "f1_high": None, "s": None},
+        {"dataset": "b", "label": "<i>", "f1": 0.30002, "f1_low": 0.1, "f1_high": 0.5, "s": 2.0},
+    ]
+    return dataclasses.replace(Table(columns, rows, "dataset"), **more)
+
+
+def test_latex_by_hand() -> None:
+    assert FORMATS["latex"](grouped()) == (
+        "% needs \\usepackage{booktabs}\n"
+        "\\begin{tabular}{llrr}\n"
+        "\\toprule\n"
+        "dataset &  & F1 \\% [95 \\%] & answer s \\\\\n"
+        "\\midrule\n"
+        "a\\_1 & x\\&y & 50.0 [40.0, 60.0] & 1.50 \\\\\n"
+        "a\\_1 & \\textless{}i\\textgreater{} & \\textbf{75.0} [70.0, 80.0] & "
+        "\\textbf{0.250} \\\\\n"
+        "\\midrule\n"
+        "b & x\\&y & 30.0 & - \\\\\n"
+        "b & \\textless{}i\\textgreater{} & 30.0 [10.0, 50.0] & 2.00 \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+    )
+
+
+def test_latex_has_no_live_character() -> None:
+    table = Table([Column("label", "", "text")], [{"label": '\\input{x}$^~#%&_{}|"\n\n'}])
+    assert (
+        "\\textbackslash{}input\\{x\\}\\$\\textasciicircum{}\\textasciitilde{}\\#\\%\\&\\_\\{\\}"
+        in (FORMATS["latex"](table))
+    )
+
+
+def test_best_is_bold_within_its_group_where_the_shown_values_differ() -> None:
+    text = FORMATS["md"](grouped())
+    assert "| a_1 | \\<i> | **75.0** [70.0, 80.0] | **0.250** |" in text
+    assert text.count("**") == 4  # in b the shown values are equal, or alone
+    ungrouped = FORMATS["md"](grouped(group=""))
+    assert "**75.0**" in ungrouped and "**0.250**" in ungrouped and ungrouped.count("**") == 4
+    assert "**" not in plain(grouped())
+    shown = for_terminal(grouped(), 100)
+    assert "\x1b[1m75.0\x1b[0m [70.0, 80.0]" in shown
+
+
+def test_html_escapes_and_groups() -> None:
+    text = html_table(grouped())
+    assert text.count("<tbody>") == 2
+    assert "<td>&lt;i&gt;</td>" in text and "<td>x&amp;y</td>" in text
+    assert '<td class="num"><b>75.0</b> <small>[70.0, 80.0]</small></td>' in text
+    assert "[95 %]" not in text
+    assert html_table(grouped()) in FORMATS["html"](grouped())
+
+
+def test_texts_stand_left_and_numbers_right() -> None:
+    lines = plain(grouped()).splitlines()
+    assert lines[2].startswith("a_1      x&y  50.0 [40.0, 60.0]")
+    assert FORMATS["md"](grouped()).splitlines()[1] == "| --- | --- | ---: | ---: |"
