@@ -80,10 +80,8 @@ class Summary:
         from grasp_cli.evaluation.statistics import known_intervals
 
         names = [metric.name for metric in METRICS if metric.unit == "share"]
-        columns = [np.frombuffer(self.values[name].array(), np.float64) for name in names]
-        found = (
-            known_intervals(np.stack(columns, axis=1)) if self.n else [(_NAN, _NAN)] * len(names)
-        )
+        columns = [np.array(self.values[name].array()) for name in names]
+        found = known_intervals(np.stack(columns, axis=1))
         return {
             f"{name}_{end}": None if value != value else round(float(value), SCORE_DECIMALS)
             for name, ends in zip(names, found, strict=True)

@@ -57,8 +57,9 @@ def score_lines(methods: Methods, delimiter: str = ",") -> Iterator[str]:
     ]
     yield _line(["dataset", "label", "id", *names], delimiter)
     for part in parts:
+        columns = [part.values[name].array() for name in names]
         for place, key in enumerate(part.keys):
-            values = (part.values[name][place] for name in names)
+            values = (column[place] for column in columns)
             shown = ("" if value != value else f"{value:g}" for value in values)
             yield _line([key.dataset, part.label, key.id, *shown], delimiter)
 

@@ -125,4 +125,4 @@ def _rounded(value: float) -> float:
 
 def _column(method: Summary, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     values = method.values.get(name)
-    return np.full(method.n, np.nan) if values is None else np.array(values)
+    return np.full(method.n, np.nan) if values is None else np.array(values.array())

@@ -103,16 +103,14 @@ def _scores(
 ) -> dict[Key, list[tuple[str, float]]]:
     """The shares of each chosen question that are known, as headings and percents."""
     shares = [metric for metric in OF_RECORDS if metric.unit == "share" and not metric.detail]
-    return {
-        key: [
-            (metric.heading, round(100 * value, 1))
-            for metric in shares
-            if (value := part.values[metric.name][place]) == value
-        ]
-        for part in parts
-        for place, key in enumerate(part.keys)
-        if key in questions
-    }
+    found = {}
+    for part in parts:
+        columns = [(metric.heading, part.values[metric.name].array()) for metric in shares]
+        for place, key in enumerate(part.keys):
+            if key in questions:
+                known = [(name, c[place]) for name, c in columns if c[place] == c[place]]
+                found[key] = [(name, round(100 * value, 1)) for name, value in known]
+    return found
 
 
 def _set_number(question: Question, record: Record) -> int | None:
