@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from grasp_cli.evaluation.evidence import NAMES, is_written
 from grasp_cli.evaluation.questions import Gold, Questions, dataset_of
 from grasp_cli.evaluation.scoring import Scored, Scoring, with_gold
 from grasp_cli.evaluation.summary import Key, Summary, merged
@@ -48,6 +49,7 @@ class Evaluation:
         self.compared = False  # whether anything was answered from the full contexts
         self._gold = gold
         self._alone = alone and gold is None
+        self._written = False  # whether a model wrote contexts, so that nobody knows what was kept
         self._scoring = scoring or Scoring()
         self._questions = questions or Questions()
         self._came: set[Key] = set()  # of the expected questions
@@ -77,6 +79,7 @@ class Evaluation:
                 self._refuse_counted(key, file)
                 self._came.add(expected)
             self.compared |= "answer_full" in record
+            self._written |= is_written(record)
             self._count(key, scored, self._full(known, scored))
             self.notes[_NO_GOLD] += known.get("answers") is None
             self.notes[_NOT_VERBATIM] += scored.scores.get("verbatim") == 0
@@ -97,6 +100,9 @@ class Evaluation:
             if key not in self._came and (every or key.dataset in self._datasets | {""}):
                 missing = self._scoring.score_missing(gold)
                 self._count(Key(key.dataset or only, key.id), missing, missing)
+        if self._written:  # nor does a failed record tell, else its 0 would stand for all
+            for summary in self.own.values():
+                summary.forget(NAMES)
         for dataset in self._datasets or {""}:
             if not self.own:  # a row all the same
                 self.own[dataset] = Summary(self.label, dataset)

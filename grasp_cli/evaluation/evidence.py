@@ -49,6 +49,7 @@ class Recall:
 NOTHING_KEPT = dict.fromkeys(
     ("evidence_recall", "evidence_precision", "evidence_f1", "citation", "all_gold"), 0.0
 )
+NAMES = (*NOTHING_KEPT, "evidence_recall_present")
 
 
 def evidence_scores(record: Record, *, failed: bool = False) -> dict[str, float]:
@@ -72,7 +73,7 @@ def recall(record: Record, gold: list[Record], *, failed: bool = False) -> Recal
     Without `evidence` (nothing was compressed) all contexts count as kept, and in a failed record
     nothing does.
     """
-    if not gold or (_is_written(record) and not failed):
+    if not gold or (is_written(record) and not failed):
         return None
     contexts = record.get("contexts", [])
     there = _merged(
@@ -111,7 +112,7 @@ def all_contexts(record: Record) -> Record:
     return {key: value for key, value in record.items() if key != "evidence"}
 
 
-def _is_written(record: Record) -> bool:
+def is_written(record: Record) -> bool:
     """Whether a model wrote the context, so that nothing says what it kept."""
     said = record.get("compression")
     return "evidence" in record and isinstance(said, dict) and said.get("verbatim") is False

@@ -44,6 +44,11 @@ class Summary:
         for name, column in self.values.items():
             column.append(found.get(name, _NAN))
 
+    def forget(self, names: Iterable[str]) -> None:
+        """Treat these metrics as not known of any question."""
+        for name in names:
+            self.values[name] = array("d", [_NAN]) * self.n
+
     def extend(self, other: Summary) -> None:
         """Count the questions of another summary, too."""
         self.n += other.n

@@ -140,6 +140,17 @@ def test_one_question_counts_once_under_a_label() -> None:
         evaluation.add(record("1", "x"), file="b.jsonl")
 
 
+def test_evidence_of_written_contexts_is_not_known_even_where_a_record_failed() -> None:
+    gold = {"contexts": [{"id": "d", "text": "abc"}], "evidence_gold": [{"id": "d"}]}
+    written = record("1", "x", evidence=[], compression={"verbatim": False}, context="", **gold)
+    failed = record("2", error=ERROR, **gold)
+    row = evaluated([written, failed]).row()
+    assert (row["evidence_recall"], row["citation"], row["all_gold"]) == (None, None, None)
+    assert (row["n"], row["failed"], row["em"]) == (2, 1, 0)
+    verbatim = {**written, "compression": {}}
+    assert evaluated([verbatim, failed]).row()["evidence_recall"] == 0
+
+
 def test_full_contexts_have_a_row_of_their_own() -> None:
     both = record(
         "1",

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grasp_cli.compression.baselines.oracle import Oracle
+from grasp_cli.compression.stage import Compress, Setting
+from grasp_cli.defaults import compress_settings
 from grasp_cli.evaluation.evidence import (
     NOTHING_KEPT,
     Recall,
@@ -14,7 +17,9 @@ from grasp_cli.evaluation.evidence import (
     precision,
     recall,
 )
+from grasp_cli.evaluation.retained import retained
 from grasp_cli.pipe.errors import DataError
+from tests.compression.fakes import Words
 
 PASSAGES = [
     {"id": "d#0", "doc_id": "d", "start": 0, "end": 20, "text": "x" * 20},
@@ -167,6 +172,37 @@ def test_words_of_one_sentence_are_one_kept_sentence() -> None:
 def test_a_gold_document_makes_all_its_sentences_gold() -> None:
     record = kept(FIRST, THIRD, gold=[], evidence_gold=[{"id": "d"}, {"id": "gone"}])
     assert table(record) == (0.5, 1, 0.6667, 1, 0)
+
+
+def test_a_context_made_of_parts_of_documents() -> None:
+    source = [
+        {"doc_id": "d", "start": 100, "end": 108},
+        {"doc_id": "e", "start": 7, "end": 16},
+    ]
+    tree = kept(gold=[FIRST])
+    tree["contexts"] = [{"id": "p", "source": source, "text": "Ann won.\n\nBob lost."}]
+    tree["evidence"] = [
+        {"context": "p", "start": 0, "end": 8, "sentence": 0},
+        {"context": "p", "start": 10, "end": 19, "sentence": 1},
+    ]
+    assert table(tree) == (1, 0.5, 0.6667, 1, 1)
+    tree["evidence_gold"] = [{"id": "e", "start": 7, "end": 16}, {"id": "d"}]
+    assert table(tree) == (1, 1, 1, 1, 1)
+    tree["evidence_gold"] = [{"id": "e", "start": 16, "end": 20}]
+    assert table(tree) == (0, 0, 0, 0, 0)
+
+
+def test_the_oracle_is_perfect() -> None:
+    """Its kept sentences, through the stage that writes records, are all gold and all of it."""
+    options = compress_settings("oracle")
+    setting = Setting("embedded", "float32", "rule")
+    stage = Compress(Oracle(), None, Words(), options, setting)  # type: ignore[arg-type]
+    for gold in ([FIRST], [SECOND, FOURTH], SENTENCES):
+        record = {key: value for key, value in kept(gold=gold).items() if key != "evidence"}
+        (found,) = stage.process([record])
+        assert isinstance(found, dict)
+        assert table(found) == (1, 1, 1, 1, 1)
+        assert retained(found) == {"verbatim": 1}
 
 
 def test_without_evidence_every_sentence_is_kept() -> None:
