@@ -47,7 +47,7 @@ class Summary:
     def forget(self, names: Iterable[str]) -> None:
         """Treat these metrics as not known of any question."""
         for name in names:
-            self.values[name] = array("d", [_NAN]) * self.n
+            self.values[name] = Column([_NAN] * self.n)
 
     def extend(self, other: Summary) -> None:
         """Count the questions of another summary, too."""
