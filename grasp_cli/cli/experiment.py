@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grasp_cli.cli.options import Quiet, Stream, Threads, fair_threads
-from grasp_cli.defaults import EXPERIMENT
-from grasp_cli.pipe.log import LOG
+from grasp_cli.defaults import EVALUATE, EXPERIMENT
+from grasp_cli.pipe.errors import UsageError
+from grasp_cli.pipe.log import LOG, is_terminal
 from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.sinks import open_sink
+from grasp_cli.report.tables import FORMATS, for_terminal
 
 if TYPE_CHECKING:
     from grasp_cli.experiment.config import Experiment, Method
-    from grasp_cli.experiment.runner import Tools
+    from grasp_cli.experiment.runner import Cell, Runner, Tools
     from grasp_cli.pipe.engine import Stage
 
 Config = Annotated[
@@ -47,6 +52,12 @@ DryRun = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Make cells again that were made with other settings.")
 ]
+Form = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="FORMAT", help=f"What is printed, one of: {', '.join(FORMATS)}."
+    ),
+]
 
 
 def experiment(
@@ -55,6 +66,7 @@ def experiment(
     limit: Limit = None,
     dry_run: DryRun = False,
     force: Force = False,
+    form: Form = EVALUATE.format,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -62,8 +74,9 @@ def experiment(
 
     A cell is a dataset under a method: its contexts (retrieved where the questions bring none)
     compressed, then answered by the reader, if there is one. The folder gets a file of records
-    per cell, final_benchmark_results.csv, details_METHOD.csv and the report. The same command
-    goes on where it was interrupted; what is finished is not done again.
+    per cell, final_benchmark_results.csv, details_METHOD.csv and the report (html, md, csv, json,
+    tex), which is also printed. The same command goes on where it was interrupted; what is
+    finished is not done again.
 
     grasp experiment sample_data/experiment.toml
 
@@ -72,6 +85,8 @@ def experiment(
     from grasp_cli.experiment.folder import Folder
     from grasp_cli.experiment.runner import Runner
 
+    if form not in FORMATS:
+        raise UsageError(f'--format: no format "{form}"; there are {", ".join(FORMATS)}')
     stream = Stream("experiment", [config], quiet=quiet)
     asked = read(config, limit)
     folder = Folder(output or Path(EXPERIMENT.output.format(stem=config.stem)))
@@ -80,11 +95,9 @@ def experiment(
     if dry_run:
         _print_plan(runner, tools, stream)
         return
-    from grasp_cli.experiment.outputs import write_outputs
-
     cells = runner.run(force=force)
     if cells:
-        write_outputs(folder, cells, answered=asked.reader is not None)
+        _report(runner, cells, form, stream)
     if runner.failures:
         stream.say(f"{len(runner.failures)} of {len(list(runner.cells))} cells failed")
     if code := runner.exit_code():
@@ -155,7 +168,30 @@ def _index(asked: Experiment, documents: Iterable[Record], directory: Path, core
     build(documents, directory, plan.settings, plan.encoder, threads=cores, trees=plan.trees())
 
 
-def _print_plan(runner: Any, tools: Tools, stream: Stream) -> None:
+def _report(runner: Runner, cells: list[Cell], form: str, stream: Stream) -> None:
+    """Write what there is to the folder, and print the comparison."""
+    from grasp_cli.experiment.outputs import write_outputs
+    from grasp_cli.experiment.report import FILES, ExperimentReport
+
+    asked, folder = runner.experiment, runner.folder
+    answered = asked.reader is not None
+    write_outputs(folder, cells, answered=answered)
+    report = ExperimentReport(
+        folder, cells, answered=answered, baseline=asked.baseline, failures=runner.failures
+    )
+    report.write()
+    text = report.text(form)
+    if form == "table" and is_terminal(sys.stdout):
+        text = for_terminal(report.table(form), shutil.get_terminal_size().columns)
+    with open_sink(None) as sink:
+        sink.write_line(text.rstrip("\n").encode("utf-8", "replace"))
+    if form not in ("html", "md"):  # which have them
+        for line in (*report.sentences(), *report.notes()):
+            stream.say(line)
+    stream.say(f"the report is in {folder.root}: {', '.join(FILES.values())}")
+
+
+def _print_plan(runner: Runner, tools: Tools, stream: Stream) -> None:
     from grasp_cli.experiment.plan import obstacles, plan
     from grasp_cli.report.tables import plain
 

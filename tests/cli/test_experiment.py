@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from grasp_cli.cli.main import app
 from tests.conftest import ROOT
+from tests.experiment import recompute
 from tests.readers.tiny import random_model
 
 SAMPLE = ROOT / "sample_data"
@@ -34,7 +35,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.models
-def test_the_sample_experiment(small: Path) -> None:
+def test_the_sample_experiment(small: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out = small / "out"
     done = experiment(small / "e.toml", "--limit", 3, "-o", out)
     assert done.exit_code == 0, done.output
@@ -47,7 +48,18 @@ def test_the_sample_experiment(small: Path) -> None:
     with (out / "final_benchmark_results.csv").open() as stream:
         found = {row["method"]: row for row in csv.DictReader(stream)}
     assert float(found["grasp"]["removed"]) > 0.5 > float(found["none"]["removed"]) == 0
-    again = experiment(small / "e.toml", "--limit", 3, "-o", out)
+    for method in ("lead", "grasp"):
+        expected = recompute.numbers(out / f"cells/velm/{method}.jsonl")
+        assert {key: float(found[method][key]) for key in expected} == pytest.approx(
+            expected, abs=6e-5
+        )
+    printed = capfd.readouterr().out
+    assert "velm" in printed and "exit-style" in printed
+    assert "velm: grasp vs none: F1 " in done.stderr
+    for name in ("report.html", "report.md", "report.csv", "report.json", "report.tex"):
+        assert "exit-style" in (out / name).read_text()
+    again = experiment(small / "e.toml", "--limit", 3, "-o", out, "--format", "json")
+    assert [row["label"] for row in json.loads(capfd.readouterr().out)] == list(found)
     assert again.stderr.count("done before") == 4
     other = experiment(small / "e.toml", "--limit", 2, "-o", out)
     assert other.exit_code != 0 and "dataset.limit = 3 (now 2)" in str(other.exception)
