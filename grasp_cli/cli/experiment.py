@@ -90,7 +90,8 @@ def experiment(
     stream = Stream("experiment", [config], quiet=quiet)
     asked = read(config, limit)
     folder = Folder(output or Path(EXPERIMENT.output.format(stem=config.stem)))
-    tools = tools_of(asked, stream, fair_threads(threads))
+    answers = None if dry_run else folder.answers
+    tools = tools_of(asked, stream, fair_threads(threads), answers)
     runner = Runner(asked, folder, tools, stream.say, LOG.error)
     if dry_run:
         _print_plan(runner, tools, stream)
@@ -126,8 +127,11 @@ def read(config: Path, limit: int | None = None) -> Experiment:
     return read_config(config, check, limit)
 
 
-def tools_of(asked: Experiment, stream: Stream, cores: int) -> Tools:
-    """Index, search, compressors and reader, each made as its own verb makes it."""
+def tools_of(asked: Experiment, stream: Stream, cores: int, answers: Path | None = None) -> Tools:
+    """Index, search, compressors and reader, each made as its own verb makes it.
+
+    `answers` is where answers are kept, so that methods that leave the same context ask once.
+    """
     from grasp_cli.cli.answer import stage_of as reader_of
     from grasp_cli.cli.retrieve import stage_of as search_of
     from grasp_cli.compression.setup import Shared, asked_of, compressor
@@ -142,6 +146,7 @@ def tools_of(asked: Experiment, stream: Stream, cores: int) -> Tools:
     reader = None
     if asked.reader:
         choices = dict(asked.reader.choices)
+        choices["cache"] = choices["cache"] or answers
         reader = reader_of(
             choices.pop("reader"), choices.pop("reader_model"), say=stream.say, threads=cores,
             **choices,

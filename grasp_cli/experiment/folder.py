@@ -30,6 +30,11 @@ class Folder:
 
     root: Path
 
+    @property
+    def answers(self) -> Path:
+        """What the reader answered: two methods that leave the same context ask it once."""
+        return self.root / "answers"
+
     def dataset(self, dataset: Dataset) -> Path:
         """The records of a dataset."""
         return self.root / "datasets" / f"{dataset.name}.jsonl"

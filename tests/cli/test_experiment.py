@@ -45,6 +45,7 @@ def test_the_sample_experiment(small: Path, capfd: pytest.CaptureFixture[str]) -
         assert [len(record["contexts"]) for record in cell] == [5, 5, 5]
         assert all(record["reader"]["name"] == "transformers" for record in cell)
         assert (out / f"details_{method}.csv").is_file()
+    assert sum(record["reader"].get("cached", False) for record in cell) > 0, "asked once"
     with (out / "final_benchmark_results.csv").open() as stream:
         found = {row["method"]: row for row in csv.DictReader(stream)}
     assert float(found["grasp"]["removed"]) > 0.5 > float(found["none"]["removed"]) == 0
