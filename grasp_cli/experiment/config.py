@@ -10,6 +10,7 @@ from typing import Any
 
 from grasp_cli.defaults import EXPERIMENT, PROFILE
 from grasp_cli.experiment.tables import Table, read_toml, refuse_near, refuse_unknown
+from grasp_cli.formats.hub import is_reference
 from grasp_cli.pipe.errors import UsageError
 
 Options = Mapping[str, Any]
@@ -29,7 +30,7 @@ _TOP = (
     "methods",
 )
 _DATASET = (
-    "name", "questions", "documents", "format", "limit", "sample", "seed", "pool", "top-k",
+    "name", "questions", "documents", "format", "split", "limit", "sample", "seed", "pool", "top-k",
 )  # fmt: skip
 _METHOD = ("name", "method", "options", "datasets")
 
@@ -45,7 +46,8 @@ class Dataset:
     name: str
     questions: Path
     documents: Path | None = None
-    format: str | None = None  # of `questions`; None: records as JSONL
+    format: str | None = None  # of `questions`; None: as the file looks
+    split: str | None = None  # the part of a dataset that comes in several
     limit: int | None = None
     sample: int | None = None
     seed: int = 0
@@ -147,15 +149,22 @@ def _dataset(
         raise UsageError(f"{where}: pool and documents contradict each other: leave one out")
     return Dataset(
         name,
-        root / Path(table.need("questions", str)).expanduser(),
-        root / Path(documents).expanduser() if documents else None,
+        _path(root, table.need("questions", str)),
+        _path(root, documents) if documents else None,
         _format(table),
+        table.get("split", str),
         limit or table.count("limit", limit_of_all),
         table.count("sample"),
         table.get("seed", int, 0) or 0,
         pool,
         table.count("top-k"),
     )
+
+
+def _path(root: Path, given: str) -> Path:
+    """A file, relative to where the config is; a dataset of the hub (hf:…) stays as it is."""
+    path = Path(given)
+    return path if is_reference(path) else root / path.expanduser()
 
 
 def _format(table: Table) -> str | None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from grasp_cli.experiment.config import Dataset
 from grasp_cli.experiment.folder import Folder, Made, read_made, write_made
-from grasp_cli.formats import load_format
+from grasp_cli.formats import FORMATS, load_format
 from grasp_cli.formats.base import documents_of
+from grasp_cli.formats.detect import detect
 from grasp_cli.formats.selection import select
 from grasp_cli.pipe.engine import Stage, Tally, settle
 from grasp_cli.pipe.errors import DataError, GraspError
@@ -67,21 +68,19 @@ class Datasets:
 
     def _read(self, dataset: Dataset) -> tuple[list[Record], Iterable[Record] | None]:
         """The questions, and the documents to retrieve from, where there are any."""
-        corpus = None
-        if dataset.format is None:
-            found = read_records([dataset.questions])
-            questions = _chosen(found, dataset)
-        else:
-            reader = load_format(dataset.format)
-            questions = _chosen(reader.records(dataset.questions), dataset)
-            for note, count in reader.notes.items():
-                self._say(f"{dataset.name}: {count} {note}")
-            corpus = reader.corpus(dataset.questions)
+        path = dataset.questions
+        name = dataset.format or detect(path, dataset.split) or "records"
+        if name not in FORMATS:
+            raise DataError(f"{path}: this is {name}, which holds no questions to run")
+        reader = load_format(name, dataset.split)
+        questions = _chosen(reader.records(path), dataset)
+        for note, count in reader.notes.items():
+            self._say(f"{dataset.name}: {count} {note}")
         if not questions:
             raise DataError(f"{dataset.questions}: no record at all")
         if dataset.documents is not None:
             return questions, read_documents([dataset.documents])
-        return questions, documents_of(questions) if dataset.pool else corpus
+        return questions, documents_of(questions) if dataset.pool else reader.corpus(path)
 
 
 def retrieved(stage: Stage, records: list[Record]) -> Iterator[Record]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from grasp_cli import __version__
 from grasp_cli.experiment.config import Dataset, Experiment, Method
+from grasp_cli.formats.hub import is_reference
 from grasp_cli.models.locate import sha256_of
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.errors import DataError, ProcessingError
@@ -55,6 +56,7 @@ def made_by_dataset(experiment: Experiment, dataset: Dataset) -> Made:
         "questions": _content(dataset.questions),
         "documents": _content(documents) if documents else None,
         "format": dataset.format,
+        "split": dataset.split,
         "limit": dataset.limit,
         "sample": dataset.sample,
         "seed": dataset.seed if dataset.sample else None,
@@ -86,7 +88,9 @@ def _stated(made: Made) -> Made:
 
 
 def _content(path: Path) -> str:
-    """The name of a file or directory, and a checksum of what is in it."""
+    """The name of a file or directory, and a checksum of what is in it; of the hub, the name."""
+    if is_reference(path):
+        return str(path)
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     try:
         return f"{path.name} (SHA-256 {sha256_of(files)[:_DIGITS]}…)"

@@ -200,3 +200,20 @@ def test_a_cell_of_which_every_question_fails_is_none(tmp_path: Path) -> None:
         assert runner.run() == [] and runner.exit_code() == 5
     assert bench.said[-1] == "mills × lead: every question failed: there is no gold"
     assert len(bench.reader.asked) == 14, "asked once"
+
+
+def test_the_format_is_told_from_the_file(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, CONFIG.replace("mills.jsonl", "foreign.json"))
+    passage = [["Mill", ["It was built in 1874.", " It is high."]]]
+    item = {
+        "_id": "h1",
+        "question": "When?",
+        "answer": "1874",
+        "context": passage,
+        "supporting_facts": [["Mill", 0]],
+    }
+    (tmp_path / "foreign.json").write_text(json.dumps([item]))
+    bench.runner().run()
+    [record] = bench.cell("none")
+    assert (record["id"], record["answers"]) == ("h1", ["1874"])
+    assert record["contexts"][0]["text"] == "It was built in 1874. It is high."
