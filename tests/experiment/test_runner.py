@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grasp_cli.pipe.errors import RecordError, TooSlow, UsageError
-from tests.experiment.helpers import CONFIG, Bench, jsonl, question, unreachable
+from tests.experiment.helpers import CONFIG, TEXT, Bench, jsonl, question, unreachable
 
 IDS = [f"q{number}" for number in range(7)]
 
@@ -168,7 +168,7 @@ def test_documents_are_indexed_once_and_thirty_retrieved(tmp_path: Path, source:
 
 def test_own_contexts_are_used_as_they_are(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    own = [{"id": f"c{n}", "text": TEXT} for n, TEXT in enumerate("abcdefgh")]
+    own = [{"id": f"c{n}", "text": text} for n, text in enumerate("abcdefgh")]
     jsonl(tmp_path / "mills.jsonl", [question(0, contexts=own)])
     bench.runner().run()
     assert bench.cell("none")[0]["contexts"] == own
@@ -217,3 +217,18 @@ def test_the_format_is_told_from_the_file(tmp_path: Path) -> None:
     [record] = bench.cell("none")
     assert (record["id"], record["answers"]) == ("h1", ["1874"])
     assert record["contexts"][0]["text"] == "It was built in 1874. It is high."
+
+
+def test_a_directory_with_a_corpus_is_indexed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, CONFIG.replace("mills.jsonl", "beir"))
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    jsonl(tmp_path / "beir" / "queries.jsonl", [{"_id": "1", "text": "When was the mill built?"}])
+    documents = [{"_id": f"d{n}", "title": "Mill", "text": TEXT} for n in range(3)]
+    jsonl(tmp_path / "beir" / "corpus.jsonl", documents)
+    (tmp_path / "beir/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n1\td1\t1\n")
+    assert bench.runner().experiment.datasets[0].retrieves
+    bench.runner().run()
+    assert "index 3" in bench.asked
+    assert [context["id"] for context in bench.cell("none")[0]["contexts"]] == [
+        "p1", "p2", "p3", "p4", "p5",
+    ]  # fmt: skip
