@@ -96,9 +96,10 @@ def experiment(
     if dry_run:
         _print_plan(runner, tools, stream)
         return
-    cells = runner.run(force=force)
-    if cells:
-        _report(runner, cells, form, stream)
+    with folder.alone():
+        cells = runner.run(force=force)
+        if cells:
+            _report(runner, cells, form, stream)
     if runner.failures:
         stream.say(f"{len(runner.failures)} of {len(list(runner.cells))} cells failed")
     if code := runner.exit_code():

@@ -9,7 +9,8 @@ cells/DATASET/METHOD.journal    records of an unfinished one
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,27 @@ class Folder:
     def answers(self) -> Path:
         """What the reader answered: two methods that leave the same context ask it once."""
         return self.root / "answers"
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Within it no other process writes here; `ProcessingError` where one does."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.root / ".lock", timeout=0)
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except Timeout:  # which is an OSError, too
+            raise ProcessingError(
+                f"{self.root}: another process runs an experiment here; wait for it, or name "
+                "another folder with -o"
+            ) from None
+        except OSError as error:
+            raise ProcessingError(f"{self.root}: cannot be written: {error.strerror}") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def dataset(self, dataset: Dataset) -> Path:
         """The records of a dataset."""

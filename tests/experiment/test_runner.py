@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grasp_cli.pipe.errors import RecordError, TooSlow, UsageError
+from grasp_cli.pipe.errors import ProcessingError, RecordError, TooSlow, UsageError
 from tests.experiment.helpers import CONFIG, TEXT, Bench, jsonl, question, unreachable
 
 IDS = [f"q{number}" for number in range(7)]
@@ -232,3 +232,11 @@ def test_a_directory_with_a_corpus_is_indexed(tmp_path: Path) -> None:
     assert [context["id"] for context in bench.cell("none")[0]["contexts"]] == [
         "p1", "p2", "p3", "p4", "p5",
     ]  # fmt: skip
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    folder = Bench(tmp_path).folder
+    with folder.alone(), pytest.raises(ProcessingError, match="another process"), folder.alone():
+        pass
+    with folder.alone():
+        pass
