@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from grasp_cli.defaults import EVALUATE
-from grasp_cli.evaluation.answers import FUNCTIONS
 from grasp_cli.evaluation.cells import Cell as Answered
 from grasp_cli.evaluation.cells import compare
 from grasp_cli.evaluation.differences import explained_tests
 from grasp_cli.evaluation.methods import Methods
-from grasp_cli.evaluation.metrics import BY_NAME, Metric, main_metrics
+from grasp_cli.evaluation.metrics import ANSWER_METRICS, BY_NAME, Metric, main_metrics
 from grasp_cli.evaluation.summary import Key
 from grasp_cli.experiment.folder import Folder, write_whole
 from grasp_cli.experiment.runner import Cell, Failure
@@ -29,7 +28,7 @@ FILES = {
     "json": "report.json",
     "latex": "report.tex",
 }
-_OF_ANSWERS = (*FUNCTIONS, "missing")
+_OF_ANSWERS = {"missing", *(metric.name for metric in ANSWER_METRICS)}
 
 
 class ExperimentReport:

@@ -36,8 +36,12 @@ def f1(gold: str, answer: str) -> float:
 
 
 def best(metric: Any, record: dict[str, Any]) -> float:
+    """The best over the gold answers; a gold yes or no is right where the answer begins so."""
     if "error" in record or "answer" not in record:
         return 0.0
+    first = normalised(record["answer"])[:1]
+    if any(first == normalised(gold) and gold in ("yes", "no") for gold in record["answers"]):
+        return 1.0
     return max(metric(gold, record["answer"]) for gold in record["answers"])
 
 
