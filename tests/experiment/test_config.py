@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
+from grasp_cli.cli.answer import answer
+from grasp_cli.cli.compress import compress
 from grasp_cli.cli.experiment import read
+from grasp_cli.cli.index import index
+from grasp_cli.cli.retrieve import retrieve
+from grasp_cli.cli.variables import COMMAND_LINE_ONLY
+from grasp_cli.cli.verb_options import checked
 from grasp_cli.defaults import EXPERIMENT
 from grasp_cli.pipe.errors import UsageError
 from tests.conftest import ROOT
@@ -114,3 +120,9 @@ def test_the_published_setting() -> None:
     assert paper.reader and paper.reader.choices["reader"] == "ollama"
     assert paper.reader.choices["reader_model"] == "qwen2.5:3b"
     assert paper.top_k == EXPERIMENT.top_k and EXPERIMENT.retrieve == 30
+
+
+def test_what_is_of_one_run_is_no_setting_of_an_experiment() -> None:
+    for verb in (answer, compress, index, retrieve):
+        names = {name.replace("_", "-") for name in checked(verb, {}, "file")}
+        assert names and not names & {*COMMAND_LINE_ONLY, "threads", "quiet", "latency"}
