@@ -51,14 +51,21 @@ def removed(record: dict[str, Any]) -> float:
 
 
 def recall(record: dict[str, Any]) -> float | None:
-    """The mean over gold sentences of the share of their characters that was kept."""
-    contexts = {context["id"]: context for context in record["contexts"]}
+    """The mean over gold pieces of the share of their characters that was kept.
+
+    White space between two kept texts is kept, too.
+    """
     kept = set()
-    for entry in record["evidence"]:
-        context = contexts[entry["context"]]
-        first = context.get("start", 0)
-        for place in range(first + entry["start"], first + entry["end"]):
-            kept.add((context.get("doc_id", context["id"]), place))
+    for context in record["contexts"]:
+        places = set()
+        for entry in record["evidence"]:
+            if entry["context"] == context["id"]:
+                places |= set(range(entry["start"], entry["end"]))
+        for space in re.finditer(r"\s+", context["text"]):
+            if {space.start() - 1, space.end()} <= places:
+                places |= set(range(space.start(), space.end()))
+        document, first = context.get("doc_id", context["id"]), context.get("start", 0)
+        kept |= {(document, first + place) for place in places}
     shares = []
     for gold in record["evidence_gold"]:
         if "start" not in gold:
