@@ -67,7 +67,7 @@ def recall(record: dict[str, Any]) -> float | None:
         document, first = context.get("doc_id", context["id"]), context.get("start", 0)
         kept |= {(document, first + place) for place in places}
     shares = []
-    for gold in record["evidence_gold"]:
+    for gold in record.get("evidence_gold", []):
         if "start" not in gold:
             shares.append(float(any(document == gold["id"] for document, _ in kept)))
             continue
