@@ -92,5 +92,5 @@ def test_two_cells_recomputed_by_an_independent_script(tmp_path: Path) -> None:
         expected = recompute.numbers(folder.root / "cells" / "hotpotqa" / f"{method}.jsonl")
         assert 0 < expected["f1"] < 1 and 0 < expected["evidence_recall"] < 1
         for name, value in expected.items():
-            assert float(found[method][name]) == pytest.approx(value, abs=6e-5), (method, name)
+            assert float(found[method][name]) == pytest.approx(value, abs=1.1e-4), (method, name)
     assert found["none"]["evidence_recall"] == "1.0" and found["none"]["removed"] == "0.0"
