@@ -35,7 +35,7 @@ p { margin: .35rem 0; } .note, header p { color: var(--dim); font-size: .875rem;
 .wide { overflow-x: auto; background: var(--card); border: 1px solid var(--line);
   border-radius: .5rem; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; }
-th, td { padding: .4rem .7rem; text-align: left; vertical-align: top;
+th, td { padding: .4rem .55rem; text-align: left; vertical-align: top;
   overflow-wrap: normal; }
 thead th { color: var(--dim); font-weight: 600; white-space: nowrap;
   border-bottom: 1px solid var(--edge); }
@@ -49,9 +49,9 @@ ul { margin: .25rem 0; padding-left: 1.25rem; font-variant-numeric: tabular-nums
 details { margin: .5rem 0; font-size: .875rem; } summary { cursor: pointer; padding: .25rem 0; }
 dl { margin: .25rem 0; } dl div { display: flex; gap: .75rem; padding: .1rem 0; }
 dt { flex: 0 0 9rem; color: var(--dim); } dd { margin: 0; min-width: 0; }
-.plots { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); }
+.plots { display: grid; gap: 1rem; grid-template-columns: repeat(2, minmax(0, 1fr)); }
 figure { margin: 0; background: var(--card); border: 1px solid var(--line);
-  border-radius: .5rem; padding: .75rem; max-width: 44rem; }
+  border-radius: .5rem; padding: .75rem; }
 figcaption { font-size: .875rem; color: var(--dim); }
 svg { display: block; width: 100%; height: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--dim); }
@@ -79,7 +79,7 @@ tr:has(> td > button[aria-expanded=true]) > td { background: var(--page); }
 #questions tbody tr:hover > td { background: var(--page); }
 .loss { color: var(--loss); } .gain { color: var(--gain); }
 #questions > tbody > tr.open > td { max-width: 0; }
-tr.open > td { padding: .25rem .7rem 1rem; background: var(--page); border-top: 0; }
+tr.open > td { padding: .25rem .55rem 1rem; background: var(--page); border-top: 0; }
 .open .inner { background: var(--card); }
 .inner { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; overflow-x: auto; }
 .inner tr { cursor: pointer; } .inner tr.chosen > td { background:
@@ -97,7 +97,8 @@ tr.open > td { padding: .25rem .7rem 1rem; background: var(--page); border-top: 
 .gold { text-decoration: underline 2px var(--gold); text-underline-offset: .2em; }
 .error { color: var(--loss); }
 .key { font-size: .8125rem; color: var(--dim); }
-@media (max-width: 40rem) { .plots { grid-template-columns: 1fr; }
+@media (max-width: 56rem) { .plots { grid-template-columns: 1fr; } }
+@media (max-width: 40rem) {
   header, main { padding-inline: .75rem; } dt { flex-basis: 6rem; } }
 @media print { .tools { display: none; } figure, .side { break-inside: avoid; } }
 """
