@@ -44,37 +44,45 @@ class SproutTrainer(Loop):
     def _prepare(self) -> None:
         network = self.network
         self.documents = Documents(network.tokenizer, network.room, TREE.chunk_sentences)
-        self._read: dict[tuple[str, str], Chunks] = {}  # with a frozen encoder
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._made: dict[tuple[str, str], Document] = {}  # with a frozen encoder
+        self._read: dict[tuple[str, str], Chunks] = {}  # likewise
 
     def _trains(self, name: str) -> bool:
         return trained(name) and not self.settings.only_heads
 
     def _planned(self) -> list[list[Example]]:
-        steps = []
+        steps, size = [], self.settings.batch
+        used = self._used([self.with_negatives(made, self._own(made)) for made in self.training])
         for epoch in range(self.settings.epochs):
-            rng = random.Random(f"{self.settings.seed} {epoch}")
-            drawn = [self.with_negatives(made, self._own(made)) for made in self._used()]
-            rng.shuffle(drawn)
-            size = self.settings.batch
+            drawn = list(used)
+            random.Random(f"{self.settings.seed} {epoch}").shuffle(drawn)
             steps += [drawn[start : start + size] for start in range(0, len(drawn), size)]
         return steps
 
-    def _used(self) -> list[Example]:
+    def _used(self, examples: list[Example]) -> list[Example]:
         """With a frozen encoder only pairs of chunks teach anything."""
         if not self.settings.only_heads:
-            return self.training
-        return [made for made in self.training if self._document(made, self._own(made)).pairs]
+            return examples
+        return [made for made in examples if self._document(made, self._own(made)).pairs]
 
     def _own(self, made: Example) -> random.Random:
         """Random choices that follow from the example alone."""
         return random.Random(f"{self.settings.seed} {made.key}")
 
     def _document(self, made: Example, rng: random.Random) -> Document:
-        return self.documents.make(made, rng)
+        """In an order that the step decides, or with a frozen encoder always the same."""
+        if not self.settings.only_heads:
+            return self.documents.make(made, rng)
+        if made.key not in self._made:
+            self._made[made.key] = self.documents.make(made, self._own(made))
+        return self._made[made.key]
 
     def _tokens(self, made: Example) -> int:
-        document = self._document(made, self._own(made))
-        return len(document.tokens) + len(document.question)
+        if made.key not in self._sizes:
+            document = self.documents.make(made, self._own(made))
+            self._sizes[made.key] = len(document.tokens) + len(document.question)
+        return self._sizes[made.key]
 
     def _parts(self, batch: list[Example]) -> Iterator[list[Example]]:
         for start in range(0, len(batch), _TOGETHER):
@@ -83,7 +91,7 @@ class SproutTrainer(Loop):
     def _loss(self, batch: list[Example], rng: random.Random) -> Any:
         torch, settings = self._torch, self.settings
         frozen = settings.only_heads
-        made = [self._document(one, self._own(one) if frozen else rng) for one in batch]
+        made = [self._document(one, rng) for one in batch]
         read = self._kept(batch, made) if frozen else self._chunks(made)
         total = torch.zeros((), device=self.network.device)
         for document, chunks in zip(made, read, strict=True):
