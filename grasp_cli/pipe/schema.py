@@ -54,6 +54,15 @@ class Context(TypedDict):
 
 
 @with_config(_OURS_AND_YOURS)
+class Source(TypedDict):
+    """A slice of a document's text, in characters."""
+
+    doc_id: Text
+    start: Count
+    end: Count
+
+
+@with_config(_OURS_AND_YOURS)
 class Evidence(TypedDict):
     """A run of adjacent sentences that was kept: `contexts[context].text[start:end]`."""
 
@@ -66,6 +75,7 @@ class Evidence(TypedDict):
     sentence: Count
     doc_id: NotRequired[Text | None]
     title: NotRequired[str | None]
+    source: NotRequired[list[Source]]
 
 
 @with_config(_OURS_AND_YOURS)
