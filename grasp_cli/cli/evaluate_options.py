@@ -29,7 +29,8 @@ ByFolder = Annotated[
     bool,
     typer.Option(
         "--by-folder",
-        help="A file's folder names its dataset, its name the method, as in nq/grasp.jsonl.",
+        help="A file's folder names its dataset (a gold file's too), its name the method, as in "
+        "nq/grasp.jsonl.",
     ),
 ]
 Baseline = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, log2
+from math import log2
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,10 @@ def mcnemar(gained: int, lost: int) -> float:
     Binomial(gained + lost, 1/2), at most 1.
     """
     total = gained + lost
-    tail = sum(comb(total, k) for k in range(min(gained, lost) + 1))
+    tail, ways = 0, 1  # ways to choose k of them
+    for k in range(min(gained, lost) + 1):
+        tail += ways
+        ways = ways * (total - k) // (k + 1)
     return float(min(Fraction(1), Fraction(2 * tail, 2**total)))
 
 

@@ -71,7 +71,8 @@ def test_p_is_uniform_where_there_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gained", "lost"), [(0, 0), (1, 0), (5, 5), (3, 12), (12, 3), (40, 61), (700, 620)]
+    ("gained", "lost"),
+    [(0, 0), (1, 0), (5, 5), (3, 12), (12, 3), (40, 61), (700, 620), (9000, 9200)],
 )
 def test_mcnemar_is_the_binomial_test(gained: int, lost: int) -> None:
     total = gained + lost
