@@ -81,7 +81,7 @@ def merge(
         lines = merged(shards, ids)
         sink = stack.enter_context(open_sink(output, expect=expect, inputs=[*sources, *shards]))
         for line in lines:
-            sink.write_line(line)
+            sink.write_record(line)
         refuse_empty(sink.count, stream)
         if recipe and output is not None and is_file(output):
             Manifest(recipe, True, 0, _story(shards, sink.count, started)).write(output)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from grasp_cli.pipe import json_lines
+from grasp_cli.pipe.done import digest, read_key
 from grasp_cli.pipe.errors import PipeClosed, ProcessingError, UsageError
 from grasp_cli.pipe.expectation import Expectation
 from grasp_cli.pipe.part import Part
@@ -34,19 +35,25 @@ class Sink:
     def __init__(self, lines: Lines, expectation: Expectation | None = None) -> None:
         self._lines = lines
         self._expectation = expectation
-        self._ids: set[str] | None = set() if expectation and expectation.ids else None
+        self._ids: set[bytes] | None = set() if expectation and expectation.ids else None
         self.count = 0
 
     def write(self, record: dict[str, Any]) -> None:
         """Write one record as one line."""
         self.write_line(json_lines.dumps(record))
         if self._ids is not None:
-            self._ids.add(record["id"])
+            self._ids.add(digest(record["id"]))
 
     def write_line(self, line: bytes) -> None:
         """Write one line of bytes, given without its newline."""
         self._lines.write_line(line)
         self.count += 1
+
+    def write_record(self, line: bytes) -> None:
+        """Write one record, given as its line."""
+        self.write_line(line)
+        if self._ids is not None:
+            self._ids.add(read_key(line, "")[0])
 
     def flush(self) -> None:
         """Hand on what was written so far."""
@@ -55,7 +62,8 @@ class Sink:
     def check(self) -> None:
         """Raise `DataError` where the expectation is not met."""
         if self._expectation:
-            self._expectation.check(self.count, (self._ids or set()).__contains__)
+            ids = self._ids or set()
+            self._expectation.check(self.count, lambda key: digest(key) in ids)
 
 
 @contextmanager

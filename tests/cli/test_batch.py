@@ -168,7 +168,7 @@ def test_shards_merged_are_the_whole(capfd: pytest.CaptureFixture[str]) -> None:
     for number in (1, 2, 3):
         assert call(*LEAD, "in", "-o", f"s{number}", "--shard", f"{number}/3") == 0
     assert "60 read, " in capfd.readouterr().err
-    assert call("merge", "s1", "s2", "s3", "-o", "merged.gz") == 0
+    assert call("merge", "s1", "s2", "s3", "-o", "merged.gz", "--expect", "in") == 0
     assert ids("merged.gz") == ids("whole")
     assert not {*ids("s1")} & {*ids("s2")} and len(ids("s1") + ids("s2") + ids("s3")) == 60
     Path("in").write_text(many(61))  # a merged file is one like any other
@@ -279,3 +279,21 @@ def test_the_crontab_recipe(tmp_path: Path) -> None:
         assert len(server.asked) == 7
     assert ids("answered.jsonl") == [f"q{number}" for number in range(7)]
     assert "error" not in Path("answered.jsonl").read_text()
+
+
+@pytest.mark.models
+def test_another_index_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("in").write_text(many(2))
+    retrieve = ("retrieve", "--mode", "sparse", "in", "-o", "out")
+    for text in ("The mill froze.", "The mill burned."):
+        Path("documents").write_text(json.dumps({"id": "mill", "text": text}))
+        assert call("index", "documents") == 0
+        if text == "The mill froze.":
+            assert call(*retrieve) == 0
+            Path("in").write_text(many(3))
+    capfd.readouterr()
+    assert call(*retrieve, "--resume") == 2
+    assert re.search(r"index \w{12}…, now \w{12}…", capfd.readouterr().err)
+    assert call(*retrieve, "--resume", "--force") == 0
+    assert ids("out") == ["q0", "q1", "q2"]
+    assert manifest("out")["models"]["dense"]["name"] == "all-MiniLM-L6-v2"
