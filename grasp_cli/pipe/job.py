@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -136,10 +136,10 @@ class Job:
         interruption: Interruption,
     ) -> int:
         run: Any = run_stage if isinstance(stage, Stage) else run_each
-        to_terminal = not is_file(self.plan.output)
+        streams = not is_file(self.plan.output)  # whose reader may keep us waiting for ever
         todo = self._progress.reading(self._todo(records, output))
         for batch in run(stage, todo, self.tally, interruption):
-            with interruption.writing(), aside(to_terminal):
+            with nullcontext() if streams else interruption.writing(), aside(streams):
                 for record in batch:
                     output.write(record)
                 output.flush()

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Protocol
 
 from grasp_cli.pipe import json_lines
 from grasp_cli.pipe.done import digest, read_key
-from grasp_cli.pipe.errors import PipeClosed, ProcessingError, UsageError
+from grasp_cli.pipe.errors import Interrupted, PipeClosed, ProcessingError, UsageError
 from grasp_cli.pipe.expectation import Expectation
 from grasp_cli.pipe.part import Part
 from grasp_cli.pipe.sources import STDIN
@@ -135,6 +135,9 @@ def open_stream(path: Path | None) -> Iterator[Lines]:
         raise ProcessingError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         yield _Stream(stream, str(path) if named else "standard output")
+    except Interrupted:
+        _forget(stream)  # its reader may never take the rest
+        raise
     finally:
         _drop_buffer(stream)
 
@@ -146,6 +149,13 @@ def _drop_buffer(stream: BinaryIO) -> None:
     except OSError:
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, sys.__stdout__.fileno() if sys.__stdout__ else 1)
+
+
+def _forget(stream: BinaryIO) -> None:
+    """What is still in the buffer goes nowhere."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)
 
 
 @contextmanager

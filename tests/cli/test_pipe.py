@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -80,6 +82,22 @@ def test_a_signal_ends_it_without_a_traceback_and_says_how_to_go_on(
     assert "Traceback" not in told and "Abort" not in told
     assert f"{part}; to go on: grasp compress --method lead -o {target} --resume" in told
     assert not target.exists() and {line["id"] for line in lines(part.read_text())} >= {"0", "1"}
+
+
+def test_a_reader_that_does_not_read_cannot_hold_us(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(many(2000))
+    process = start(*LEAD, str(tmp_path / "in.jsonl"))
+    assert process.stdout
+    room, full = bytearray(4), -1
+    while int.from_bytes(room, sys.byteorder) != full or full < 1000:  # until the pipe is full
+        full = int.from_bytes(room, sys.byteorder)
+        time.sleep(0.5)
+        fcntl.ioctl(process.stdout, termios.FIONREAD, room)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)  # the second does not wait
+    assert process.wait(20) == 143
+    assert process.stderr and "Error" not in process.stderr.read().decode()
 
 
 def test_no_record_is_exit_4_and_leaves_the_old_file(grasp: Run, tmp_path: Path) -> None:
