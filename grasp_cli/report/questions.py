@@ -9,6 +9,7 @@ from typing import Any
 from grasp_cli.evaluation.methods import Methods
 from grasp_cli.evaluation.metrics import OF_RECORDS
 from grasp_cli.evaluation.summary import Key, Summary
+from grasp_cli.pipe.provenance import local_spans
 from grasp_cli.pipe.records import Record
 from grasp_cli.report.pareto import chosen_quality
 
@@ -130,15 +131,14 @@ def _gold(record: Record) -> list[list[int]]:
     """Gold evidence as [place of the context, start, end]."""
     found = []
     for place, context in enumerate(record["contexts"]):
-        name, shift = context.get("doc_id") or context["id"], context.get("start") or 0
-        length = len(context["text"])
+        name = context.get("doc_id") or context["id"]
         for piece in record.get("evidence_gold") or []:
-            if piece.get("id") == name:
+            if piece.get("id") == name and context["text"]:
                 start, end = piece.get("start"), piece.get("end")
-                whole = start is None or end is None
-                span = (0, length) if whole else (start - shift, end - shift)
-                if max(span[0], 0) < min(span[1], length):
-                    found.append([place, max(span[0], 0), min(span[1], length)])
+                if start is None or end is None:
+                    found.append([place, 0, len(context["text"])])
+                else:
+                    found += [[place, *span] for span in local_spans(context, start, end)]
     return found
 
 

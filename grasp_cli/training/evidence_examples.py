@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from grasp_cli.compression.tasks import Passage, Task
 from grasp_cli.pipe.errors import DataError
+from grasp_cli.pipe.provenance import has_source, local_spans
 from grasp_cli.pipe.records import Record
 from grasp_cli.text.answers import literal_tokens
 
@@ -96,6 +97,10 @@ def _places(
             continue
         if entry.get("start") is None:
             yield number, None, None
+            continue
+        if has_source(context):  # a node of a tree, of parts that need not be adjacent
+            for first, last in local_spans(context, entry["start"], entry["end"]):
+                yield number, first, last
             continue
         text: str = context["text"]
         whole = entry["id"] == context["id"]

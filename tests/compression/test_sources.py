@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from grasp_cli.compression.baselines.oracle import Oracle
 from grasp_cli.compression.stage import Compress, Setting
 from grasp_cli.compression.tasks import Passage, Task, runs
 from grasp_cli.defaults import CompressDefaults
 from grasp_cli.evaluation.evidence import recall
+from grasp_cli.pipe.errors import DataError
 from grasp_cli.pipe.provenance import document_spans
 from grasp_cli.report.explained import explained
+from grasp_cli.training.evidence_examples import example
 from tests.compression.fakes import Words
 
 TEXT = "The bridge is old. It was built in 1911. Ice came. Ada Quell built it. She left."
@@ -67,6 +71,14 @@ def test_gold_is_marked_where_it_is() -> None:
         "The bridge is old.",
         "Ada Quell built it.",
     ]
+
+
+def test_training_takes_the_sentences_that_gold_touches() -> None:
+    made = example({**RECORD, "answers": []}, "file", "rule")
+    assert [labels.tolist() for labels in made.labels] == [[1, 0, 1]]
+    elsewhere = [{"id": "d", "start": 19, "end": 40}]
+    with pytest.raises(DataError, match="is in none of its contexts"):
+        example({**RECORD, "evidence_gold": elsewhere}, "file", "rule")
 
 
 def test_sentences_side_by_side_in_the_context_but_not_in_the_document_are_two_runs() -> None:
