@@ -106,7 +106,9 @@ def open_sink(
 
 def is_file(path: Path | None) -> bool:
     """Whether the output is a file of its own: no standard output, no device, no pipe."""
-    return path is not None and path != STDIN and (path.is_file() or not path.exists())
+    if path is None or path in (STDIN, Path(os.devnull)):
+        return False
+    return path.is_file() or not path.exists()
 
 
 class _Stream:

@@ -323,6 +323,7 @@ def test_options_that_contradict_each_other(tmp_path: Path) -> None:
         ("-o FILE", None, {"resume": True}),
         ("-o FILE", Path("-"), {"resume": True}),
         ("-o FILE", Path("/dev/full"), {"resume": True}),
+        ("-o FILE", Path("/dev/null"), {"resume": True}),
         ("also an input", source, {}),
         ("also an input", part.with_suffix(""), {}),
     ):
