@@ -21,144 +21,36 @@ quality.
 from __future__ import annotations
 
 import os
-import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from grasp_cli.defaults import EVALUATE, INDEX, TREE
+from grasp_cli.defaults import EVALUATE, TREE
 from grasp_cli.evaluation.statistics import mean_interval
 from grasp_cli.evaluation.units import UnitEvaluation
-from grasp_cli.formats import load_format
-from grasp_cli.models.chunk_encoder import ChunkedText, ChunkEncoder, PooledWindow
-from grasp_cli.models.chunk_pooling import aggregated, head_weights
-from grasp_cli.models.dtype import choose_dtype
-from grasp_cli.models.encoder import Encoder
-from grasp_cli.models.locate import find
-from grasp_cli.models.profiles import model_for
 from grasp_cli.models.tree_weights import TreeWeights
 from grasp_cli.pipe.records import Record
 from grasp_cli.report.tables import Column, Table, markdown
-from grasp_cli.retrieval.tree import files
-from grasp_cli.retrieval.tree.assembling import copy_trees
-from grasp_cli.retrieval.tree.building import TreeBuilder, WindowEncoder, unit
-from grasp_cli.retrieval.tree.chunks import chunk
+from grasp_cli.retrieval.tree.building import unit
 from grasp_cli.retrieval.tree.index import TreeIndex
 from grasp_cli.retrieval.tree.nesting import without_nested
 from grasp_cli.retrieval.tree.scoring import rounded_cosines
 from grasp_cli.retrieval.tree.search import Candidates, TreeSearch
-from grasp_cli.retrieval.tree.settings import TreeSettings
+from tests.benchmarks.tree_corpus import DATA, DATASETS, Corpus, Dataset, Planter, planter
+from tests.benchmarks.tree_readings import Alone, Models, Reading
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 BASE = "embedding tree"  # what the others are compared with
 DEPTH = max(EVALUATE.unit_cutoffs)
 COMPARED = "ie@3"
-THREADS = int(os.environ.get("GRASP_THREADS", "0")) or None
 
 Row = dict[str, Any]
 Pools = Sequence[Sequence[int]] | None  # the documents of each question; None: all
-Planter = Callable[..., TreeIndex]  # kind of tree, encoder, sentences of a chunk
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A file of questions with their documents.
-
-    Parameters
-    ----------
-    long : a question has one document, and may be asked of that alone
-    sample : take only so many of these documents, by chance; 0: all
-    """
-
-    name: str
-    form: str
-    path: str
-    long: bool = False
-    sample: int = 0
-
-
-DATASETS = (
-    Dataset("HotpotQA", "hotpotqa", "hotpotqa/dev.json"),
-    Dataset("2WikiMultiHopQA", "hotpotqa", "2wikimultihopqa/dev.json"),
-    Dataset("QASPER", "qasper", "qasper/papers.jsonl", long=True),
-    Dataset("ContractNLI", "contract-nli", "contract_nli/contract_nli_dev.json", True, 20),
-)
-
-
-class EveryHead(ChunkEncoder):
-    """A `ChunkEncoder` that keeps the attention of every head of the window it gave last."""
-
-    last: Any = None  # shape (layers, heads, chunks, chunks)
-
-    def _stack(self, layers: Any) -> Any:
-        self.last = super()._stack(layers)
-        return self.last
-
-
-class Reading:
-    """What one pass of an encoder gives for some texts, in place of a `ChunkEncoder` of these.
-
-    Parameters
-    ----------
-    alpha : a number per layer and head; None counts all heads the same
-    """
-
-    def __init__(self, encoder: ChunkEncoder, texts: Sequence[ChunkedText]) -> None:
-        self._encoder = encoder
-        self.alpha: Any = None
-        self._windows = [
-            (number, window, getattr(encoder, "last", None))
-            for number, window in encoder.windows(texts)
-        ]
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._encoder.dimension
-
-    def finish(self, vectors: Any) -> Any:
-        """Mean states as the model's own vectors."""
-        return self._encoder.finish(vectors)
-
-    def windows(self, texts: Sequence[ChunkedText]) -> Iterator[tuple[int, PooledWindow]]:
-        """The windows of the texts that were read."""
-        for number, window, heads in self._windows:
-            if self.alpha is not None:
-                relation = aggregated(heads, head_weights(self.alpha)).numpy()
-                window = window._replace(relation=relation)
-            yield number, window
-
-
-class Alone:
-    """An encoder of each chunk by itself, in place of a `ChunkEncoder`."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self.dimension = encoder.dimension
-
-    def finish(self, vectors: Any) -> Any:
-        """They are finished."""
-        return vectors
-
-    def windows(self, texts: Sequence[ChunkedText]) -> Iterator[tuple[int, PooledWindow]]:
-        """One window of all chunks per text; each is read after the title, as passages are."""
-        pieces = [
-            (f"{text.title}\n" if text.title else "") + text.text[start:end]
-            for text in texts
-            for start, end in text.chunks
-        ]
-        vectors, first = self._encoder.embed(pieces), 0
-        for number, text in enumerate(texts):
-            count = len(text.chunks)
-            own = vectors[first : first + count]
-            yield number, PooledWindow(0, count, [1] * count, own, None)
-            first += count
 
 
 @dataclass
@@ -180,42 +72,6 @@ class Method:
         return search.within(self.questions, pools)
 
 
-@dataclass
-class Corpus:
-    """The questions of a set that have gold evidence, and its distinct documents."""
-
-    records: list[Record]
-    documents: list[Record] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, dataset: Dataset, limit: int | None) -> Corpus:
-        """All of a set, its sample, or what its first records have."""
-        records = list(islice(load_format(dataset.form).records(DATA / dataset.path), limit))
-        found = {context["id"]: context for record in records for context in record["contexts"]}
-        if 0 < dataset.sample < len(found):
-            chosen = random.Random(0).sample(sorted(found), dataset.sample)
-            found = {name: found[name] for name in chosen}
-            records = [record for record in records if record["contexts"][0]["id"] in found]
-        return cls([record for record in records if record.get("evidence_gold")], [*found.values()])
-
-    def texts(self, sentences: int) -> list[ChunkedText]:
-        """What an encoder reads."""
-        return [
-            ChunkedText(d["text"], chunk(d["text"], sentences), d.get("title") or "")
-            for d in self.documents
-        ]
-
-    @property
-    def questions(self) -> list[str]:
-        """What is asked."""
-        return [record["question"] for record in self.records]
-
-    def own(self) -> list[list[int]]:
-        """The documents of each question."""
-        places = {document["id"]: place for place, document in enumerate(self.documents)}
-        return [[places[c["id"]] for c in record["contexts"]] for record in self.records]
-
-
 def benchmarks() -> list[dict[str, Any]]:
     """Information efficiency at 3 of each search, and the difference to the embedding tree."""
     entries = []
@@ -227,6 +83,8 @@ def benchmarks() -> list[dict[str, Any]]:
             for row in rows:
                 name = f"{dataset.name}, {where}, {row['label']}: {COMPARED}"
                 entries.append(entry(name, row, COMPARED))
+                if row["label"] != BASE:
+                    entries.append(entry(f"{name} - {BASE}'s", row, "gain"))
     return entries
 
 
@@ -251,29 +109,6 @@ def measured(dataset: Dataset, limit: int | None = None) -> dict[str, list[Row]]
     with tempfile.TemporaryDirectory() as folder:
         methods = list(searches(corpus, Path(folder)))
         return {where: compared(corpus, methods, pools) for where, pools in places.items()}
-
-
-class Models:
-    """The encoder of the embedded profile, in the number format of `grasp index`."""
-
-    def __init__(self) -> None:
-        self._path = find(model_for("embedded", "dense"))
-        self._how: dict[str, Any] = {
-            "threads": THREADS,
-            "dtype": str(choose_dtype(INDEX.dtype, "cpu")).removeprefix("torch."),
-        }
-
-    def alone(self, weights: TreeWeights | None = None) -> Encoder:
-        """For questions, and chunks that are read alone."""
-        return Encoder(self._path, difference=weights, **self._how)
-
-    def chunks(self) -> ChunkEncoder:
-        """For chunks in their documents."""
-        return ChunkEncoder(self._path, **self._how)
-
-    def heads(self, weights: TreeWeights | None = None) -> EveryHead:
-        """The same with the attention of each head."""
-        return EveryHead(self._path, attention=True, weights=weights, **self._how)
 
 
 def searches(corpus: Corpus, folder: Path) -> Iterator[Method]:
@@ -328,31 +163,6 @@ def trained() -> dict[str, TreeWeights]:
     given = os.environ.get("GRASP_TREE_WEIGHTS", "").split()
     pairs = (item.partition("=") for item in given)
     return {name: TreeWeights(Path(directory)) for name, _, directory in pairs}
-
-
-def planter(corpus: Corpus, folder: Path) -> Planter:
-    """What makes the trees of a corpus, each time in a directory of its own."""
-    made = 0
-
-    def planted(
-        kind: str, encoder: WindowEncoder, sentences: int = TREE.chunk_sentences
-    ) -> TreeIndex:
-        nonlocal made
-        made += 1
-        settings = TreeSettings(kind, chunk_sentences=sentences)
-        trees = list(TreeBuilder(settings, encoder, titles=True).build(corpus.documents))
-        growing, done = folder / f"{made}.growing", folder / str(made)
-        (growing / files.TREE).mkdir(parents=True)
-        done.mkdir()
-        for name, data in files.tree_bytes(corpus.documents, trees).items():
-            (growing / name).write_bytes(data)
-        vectors = np.concatenate([tree.vectors for tree in trees])
-        (growing / files.VECTORS).write_bytes(vectors.astype("<f4").tobytes())
-        source = files.GrowingFiles(growing, "float32", encoder.dimension)
-        stated = copy_trees(done, [(source, frozenset())], [])
-        return TreeIndex(done, stated, "float32", encoder.dimension, 0)
-
-    return planted
 
 
 def leaves(trees: TreeIndex, questions: Any, pools: Pools) -> list[Candidates]:
