@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
@@ -28,26 +27,19 @@ Planter = Callable[..., TreeIndex]  # kind of tree, encoder, sentences of a chun
 
 @dataclass(frozen=True)
 class Dataset:
-    """A file of questions with their documents.
-
-    Parameters
-    ----------
-    long : a question has one document, and may be asked of that alone
-    sample : take only so many of these documents, by chance; 0: all
-    """
+    """A file of questions with their documents; `long`: a question has one document."""
 
     name: str
     form: str
     path: str
     long: bool = False
-    sample: int = 0
 
 
 DATASETS = (
     Dataset("HotpotQA", "hotpotqa", "hotpotqa/dev.json"),
     Dataset("2WikiMultiHopQA", "hotpotqa", "2wikimultihopqa/dev.json"),
     Dataset("QASPER", "qasper", "qasper/papers.jsonl", long=True),
-    Dataset("ContractNLI", "contract-nli", "contract_nli/contract_nli_dev.json", True, 20),
+    Dataset("ContractNLI", "contract-nli", "contract_nli/contract_nli_dev.json", long=True),
 )
 
 
@@ -60,13 +52,9 @@ class Corpus:
 
     @classmethod
     def of(cls, dataset: Dataset, limit: int | None) -> Corpus:
-        """All of a set, its sample, or what its first records have."""
+        """All of a set, or what its first records have."""
         records = list(islice(load_format(dataset.form).records(DATA / dataset.path), limit))
         found = {context["id"]: context for record in records for context in record["contexts"]}
-        if 0 < dataset.sample < len(found):
-            chosen = random.Random(0).sample(sorted(found), dataset.sample)
-            found = {name: found[name] for name in chosen}
-            records = [record for record in records if record["contexts"][0]["id"] in found]
         return cls([record for record in records if record.get("evidence_gold")], [*found.values()])
 
     def texts(self, sentences: int) -> list[ChunkedText]:
