@@ -13,9 +13,9 @@ where the processor multiplies that).
 
 `GRASP_TREE_WEIGHTS="NAME=DIRECTORY …"` adds trees by trained weights (`grasp train sprout`); none
 was trained on these files, and nothing was chosen on them.
-`python -m tests.benchmarks.bench_tree_quality [RECORDS]` prints tables for the README and all
-figures; RECORDS takes only so many of each set, which checks the script and says nothing about
-quality.
+`python -m tests.benchmarks.bench_tree_quality [RECORDS]` prints all figures, and
+the table of the README; RECORDS takes only so many of each set, which checks the script in a
+minute and says nothing about quality.
 """
 
 from __future__ import annotations
@@ -211,35 +211,46 @@ def nodes(trees: TreeIndex, candidates: Candidates) -> list[Record]:
     ]
 
 
-def tables(name: str, where: str, rows: list[Row], full: bool) -> str:
-    """In Markdown: what the README shows, or all figures."""
-    shares = [(f"ie@{k}", f"IE@{k}") for k in EVALUATE.unit_cutoffs]
-    if full:
-        for k in EVALUATE.unit_cutoffs:
-            shares += [
-                (f"ie_of_means@{k}", f"IE of means@{k}"),
-                (f"unit_recall@{k}", f"R@{k}"),
-                (f"unit_precision@{k}", f"P@{k}"),
-            ]
-    else:
-        shares += [("ie_of_means@3", "IE of means@3")]
-        shares += [("unit_recall@3", "R@3"), ("unit_precision@3", "P@3")]
+def figures(name: str, rows: Sequence[Row]) -> str:
+    """All figures of one set in Markdown."""
+    shares = []
+    for k in EVALUATE.unit_cutoffs:
+        shares += [
+            (f"ie@{k}", f"IE@{k}"),
+            (f"ie_of_means@{k}", f"IE@{k} of means"),
+            (f"unit_recall@{k}", f"recall@{k}"),
+            (f"unit_precision@{k}", f"precision@{k}"),
+        ]
     shares.append(("gain", f"IE@3 - {BASE}'s"))
     columns = [
-        Column("label", f"{name}, {where}", "text"),
+        Column("label", name, "text"),
         Column("n", "n", "count"),
         *(Column(key, heading, "share", interval=True) for key, heading in shares),
     ]
     return markdown(Table(columns, rows))
 
 
+def summary(found: dict[str, list[Row]]) -> str:
+    """One figure of all sets in Markdown, as in the README."""
+    columns, rows = [Column("label", "IE@3", "text")], dict[str, Row]()
+    for name, measures in found.items():
+        columns.append(Column(name, name, "share", interval=True))
+        for row in measures:
+            own = rows.setdefault(row["label"], {"label": row["label"]})
+            own |= {name + end: row[COMPARED + end] for end in ("", "_low", "_high")}
+    return markdown(Table(columns, list(rows.values())))
+
+
 def main(arguments: Sequence[str]) -> None:
     """Tables in Markdown."""
     limit = int(arguments[0]) if arguments else None
+    found = {}
     for dataset in DATASETS:
         for where, rows in measured(dataset, limit).items():
-            for full in (False, True):
-                print(tables(dataset.name, where, rows, full), flush=True)
+            name = f"{dataset.name}, {where}"
+            found[name] = rows
+            print(figures(name, rows), flush=True)
+    print(summary(found))
 
 
 if __name__ == "__main__":
