@@ -253,6 +253,8 @@ def spoiled_records(draw: Callable[[Any], Any]) -> bytes:
     for place in range(draw(st.integers(1, LINES_AT_ONCE))):
         record = json.loads(draw(st.sampled_from(samples)))
         record["id"] = f"{record['id']}-{place}"
+        if not draw(st.integers(0, 7)):
+            record["question"] = draw(st.sampled_from(["", " \n", "\u3000"]))  # no stage takes it
         for _ in range(draw(st.integers(0, 3))):
             record = _edited(record, draw)
         lines.append(json.dumps(record).encode())

@@ -12,6 +12,7 @@ from tests.soak.memory import growth, sizes
 def test_nonsense_is_borne(tmp_path: Path) -> None:
     found = fuzz(400, tmp_path)
     assert found.lines >= 400 and found.records > 100 and found.unreadable > 50
+    assert found.failed > 0
 
 
 def test_nothing_is_lost_when_jobs_are_killed(tmp_path: Path) -> None:
