@@ -15,7 +15,7 @@ from grasp_cli.models.batches import batches, padded
 from grasp_cli.models.encoder import even_windows
 from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
-from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 
 Floats = npt.NDArray[np.float64]
@@ -48,19 +48,10 @@ class CrossEncoder(LocalModel):
 
     @cached_property
     def _model(self) -> Any:
-        torch, transformers = torch_runtime(self._threads), quiet_transformers()
-        model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
-            self.path,
-            dtype=getattr(torch, self.dtype),
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
+        torch = torch_runtime(self._threads)
+        model = self.trained(
+            "AutoModelForSequenceClassification", "cross-encoder", "choose a sequence classifier"
         )
-        if absent := sorted(found["missing_keys"]):  # else they would be random
-            raise ProcessingError(
-                f"{self.path}: no cross-encoder: its weights lack {', '.join(absent[:3])}; "
-                "choose a sequence classifier"
-            )
         if model.config.num_labels > 2:
             raise ProcessingError(
                 f"{self.path}: a cross-encoder has one logit or two classes, and this model has "
@@ -69,7 +60,7 @@ class CrossEncoder(LocalModel):
         for module in model.modules():
             if isinstance(module, torch.nn.Linear):
                 _use_full_tiles(module)
-        return model.to(self.device).eval()
+        return model
 
     @cached_property
     def max_length(self) -> int:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from grasp_cli.models.batches import batches, padded
 from grasp_cli.models.local_model import LocalModel
 from grasp_cli.models.positions import usable_positions
-from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import ProcessingError
 from grasp_cli.text.tokens import load_tokenizer
 
@@ -110,20 +110,11 @@ class ExtractiveReader(LocalModel):
 
     @cached_property
     def _model(self) -> Any:
-        torch, transformers = torch_runtime(self._threads), quiet_transformers()
-        model, found = transformers.AutoModelForQuestionAnswering.from_pretrained(
-            self.path,
-            dtype=getattr(torch, self.dtype),
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
+        return self.trained(
+            "AutoModelForQuestionAnswering",
+            "question answering model",
+            "choose one trained on SQuAD 2.0",
         )
-        if absent := sorted(found["missing_keys"]):  # else they would be random
-            raise ProcessingError(
-                f"{self.path}: no question answering model: its weights lack "
-                f"{', '.join(absent[:3])}; choose one trained on SQuAD 2.0"
-            )
-        return model.to(self.device).eval()
 
 
 def best_span(spans: dict[int, tuple[int, int]], starts: Floats, ends: Floats) -> _Best:

@@ -13,7 +13,6 @@ from typing import Any
 import orjson
 
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.training.evidence_examples import Example, by_source
 from grasp_cli.training.loop import Loop, Network, Progress
 from grasp_cli.training.parameters import load_parameters, parameters
 
@@ -115,32 +114,3 @@ def _write(values: dict[str, Any], path: Path, metadata: dict[str, str]) -> None
     part = path.with_name(path.name + ".part")
     save_file(values, str(part), metadata)
     os.replace(part, path)
-
-
-def split(
-    examples: Sequence[Example], share: float, most: int, seed: int
-) -> tuple[list[Example], list[Example]]:
-    """Training and held-back examples of each file; no gold passage is in both."""
-    import random
-
-    held: list[Example] = []
-    for source, members in by_source(examples).items():
-        count = min(most, round(share * len(members)))
-        held += random.Random(f"{seed} {source}").sample(members, count)
-    keys = {made.key for made in held}
-    seen = {text for made in held for text in _gold_texts(made)}
-    training = [
-        made
-        for made in examples
-        if made.key not in keys and not any(text in seen for text in _gold_texts(made))
-    ]
-    return training, held
-
-
-def _gold_texts(made: Example) -> list[str]:
-    some = {place for place, _ in made.some}
-    return [
-        passage.text
-        for number, (passage, labels) in enumerate(zip(made.passages, made.labels, strict=True))
-        if number in some or (labels == 1).any()
-    ]

@@ -8,14 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from grasp_cli.defaults import TEXT, TrainEvidenceDefaults
+from grasp_cli.defaults import TrainEvidenceDefaults
 from grasp_cli.models.evidence_network import EvidenceNetwork
 from grasp_cli.models.evidence_weights import CONFIG, WEIGHTS
 from grasp_cli.models.locate import find
 from grasp_cli.models.placement import Placement
 from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.pipe.sources import read_records
 from grasp_cli.training import checkpoint
 from grasp_cli.training.directory import (
     WORK,
@@ -27,9 +26,10 @@ from grasp_cli.training.directory import (
     today,
 )
 from grasp_cli.training.evidence_card import card
-from grasp_cli.training.evidence_examples import by_source, example, is_judged
+from grasp_cli.training.evidence_examples import by_source, is_judged
 from grasp_cli.training.evidence_finish import Finished, finish
 from grasp_cli.training.evidence_training import Trainer
+from grasp_cli.training.split import read_examples
 
 MADE = "model"  # below WORK, until it is whole
 LEAST = 4  # held-back questions that a calibration can be fitted on
@@ -55,17 +55,11 @@ def train(
     """
     check_output(directory)
     base = base_of(base)
-    examples = [
-        example(record, file.name, TEXT.splitter)
-        for file in files
-        for record in read_records([file])
-    ]
-    training, held_back = checkpoint.split(
-        examples, settings.held_back, settings.held_back_most, settings.seed
-    )
+    training, held_back = read_examples(files, settings)
     if len(held_back) < LEAST or not training:
         raise DataError(
-            f"{len(examples)} records with gold are too few to train and calibrate on: "
+            f"{len(training) + len(held_back)} records with gold are too few to train and "
+            "calibrate on: "
             f"{settings.held_back:.0%} of each file are held back, {LEAST} are needed"
         )
     work = directory / WORK

@@ -104,26 +104,6 @@ class Trainer(Loop):
                     pairs.append((np.concatenate(made.labels), logits.float().cpu().numpy()))
         return quality(pairs)
 
-    def _autocast(self) -> Any:
-        torch = self._torch
-        half = self.settings.dtype == "bfloat16"
-        return torch.autocast(
-            self.network.device.partition(":")[0], dtype=torch.bfloat16, enabled=half
-        )
-
-    def _step(self, batch: list[Example], rng: random.Random) -> float:
-        torch = self._torch
-        self.network.encoder.train()
-        self._optimiser.zero_grad(set_to_none=True)
-        with self._autocast():
-            loss = self._loss(batch, rng)
-        loss.backward()
-        parameters = [p for group in self._optimiser.param_groups for p in group["params"]]
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-        self._optimiser.step()
-        self._schedule.step()
-        return float(loss.detach())
-
     def _logits(self, batch: list[Example]) -> list[Any]:
         """Logits of every sentence of each example."""
         means, firsts, _ = self._states(batch)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grasp_cli.defaults import TEXT, TrainSproutDefaults
+from grasp_cli.defaults import TrainSproutDefaults
 from grasp_cli.models.evidence_weights import BASE_WEIGHTS, compressed
 from grasp_cli.models.locate import find, sha256_of
 from grasp_cli.models.placement import Placement
@@ -15,7 +15,6 @@ from grasp_cli.models.runtime import torch_runtime
 from grasp_cli.models.sprout_network import SproutNetwork
 from grasp_cli.models.tree_weights import CONFIG, WEIGHTS, save_tree_weights
 from grasp_cli.pipe.errors import DataError
-from grasp_cli.pipe.sources import read_records
 from grasp_cli.training import checkpoint
 from grasp_cli.training.directory import (
     WORK,
@@ -26,8 +25,9 @@ from grasp_cli.training.directory import (
     teller,
     today,
 )
-from grasp_cli.training.evidence_examples import by_source, example
+from grasp_cli.training.evidence_examples import by_source
 from grasp_cli.training.parameters import parameters
+from grasp_cli.training.split import read_examples
 from grasp_cli.training.sprout_card import card
 from grasp_cli.training.sprout_training import Held, SproutTrainer
 
@@ -60,14 +60,7 @@ def train(
     """
     check_output(directory)
     base = base_of(base)
-    examples = [
-        example(record, file.name, TEXT.splitter)
-        for file in files
-        for record in read_records([file])
-    ]
-    training, held_back = checkpoint.split(
-        examples, settings.held_back, settings.held_back_most, settings.seed
-    )
+    training, held_back = read_examples(files, settings)
     work = directory / WORK
     work.mkdir(parents=True, exist_ok=True)
     torch_runtime(threads).manual_seed(settings.seed)
@@ -77,8 +70,8 @@ def train(
     before = trainer.measure(held_back)
     if not trainer.steps or before.support is None:
         raise DataError(
-            f"{len(examples)} records: of too few of them is it known which chunks support the "
-            "answer together; give gold with offsets in two places or more of a record"
+            f"{len(training) + len(held_back)} records: of too few of them is it known which "
+            "chunks support the answer together; give gold with offsets in two places or more of a record"
         )
     say(
         f"{len(training)} questions to train on, {len(held_back)} held back, "

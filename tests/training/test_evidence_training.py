@@ -19,12 +19,12 @@ from grasp_cli.models.evidence_weights import CONFIG, WEIGHTS, read_config
 from grasp_cli.models.locate import sha256_of
 from grasp_cli.pipe.errors import DataError, UsageError
 from grasp_cli.training import checkpoint
-from grasp_cli.training.checkpoint import split
 from grasp_cli.training.directory import curve
 from grasp_cli.training.evidence_examples import Example, by_source, example
 from grasp_cli.training.evidence_finish import measure
 from grasp_cli.training.evidence_training import Trainer
 from grasp_cli.training.parameters import trained as is_trained
+from grasp_cli.training.split import split
 from tests.compression import tiny
 from tests.training.synthetic import SETTINGS, Trained, records, trained, written
 
