@@ -71,7 +71,8 @@ def train(
     if not trainer.steps or before.support is None:
         raise DataError(
             f"{len(training) + len(held_back)} records: of too few of them is it known which "
-            "chunks support the answer together; give gold with offsets in two places or more of a record"
+            "chunks support the answer together; give gold with offsets in two places or more of "
+            "a record"
         )
     say(
         f"{len(training)} questions to train on, {len(held_back)} held back, "
