@@ -72,8 +72,8 @@ def teller(
     return tell
 
 
-def curve(work: Path, key: str) -> str:
-    """The values of `key` in the log over the training, as one line."""
+def curve(work: Path, key: str, *, least: bool = False) -> str:
+    """The values of `key` in the log over the training, as one line; `least`: the least is best."""
     path = work / LOG
     entries = map(orjson.loads, path.read_bytes().splitlines() if path.exists() else [])
     by_step = {entry["step"]: entry[key] for entry in entries if key in entry}
@@ -83,7 +83,7 @@ def curve(work: Path, key: str) -> str:
     low, high = min(values), max(values)
     scale = (len(_BARS) - 1) / max(high - low, 1e-9)
     bars = "".join(_BARS[round((value - low) * scale)] for value in values)
-    return f"{bars} {values[0]:.3f} to {values[-1]:.3f}, best {high:.3f}"
+    return f"{bars} {values[0]:.3f} to {values[-1]:.3f}, best {low if least else high:.3f}"
 
 
 def today() -> str:

@@ -84,7 +84,7 @@ def train(
     trainer.run(
         lambda state: checkpoint.save(state, work), lambda state: checkpoint.keep_best(state, work)
     )
-    say("held-back loss " + curve(work, "held_back_loss"))
+    say("held-back loss " + curve(work, "held_back_loss", least=True))
     checkpoint.load_best(network, work)
     after = trainer.measure(held_back)
     made_in = work / "model"

@@ -297,3 +297,4 @@ def test_the_curve_of_a_log(tmp_path: Path) -> None:
         checkpoint.log({"step": step, "auc": auc}, tmp_path)
     checkpoint.log({"step": 3, "loss": 1.0}, tmp_path)
     assert curve(tmp_path, "auc") == "▁▅█ 0.500 to 1.000, best 1.000"
+    assert curve(tmp_path, "auc", least=True) == "▁▅█ 0.500 to 1.000, best 0.500"
