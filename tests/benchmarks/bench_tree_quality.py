@@ -8,8 +8,10 @@ documents there is also the search in the question's own document alone.
 The searches differ in one thing at a time. Trees and flat chunks have the same vectors (a chunk
 read in its document); the flat search ranks the leaves of the tree. Flat sentences are the leaves
 of trees whose chunks are single sentences. Chunks "read alone" are encoded one by one, as
-passages of a flat index are. The encoder computes as `grasp index` has it by default (in bfloat16
-where the processor multiplies that).
+passages of a flat index are. The encoder computes in the number format that `grasp index` has by
+default (bfloat16 where the processor multiplies that). Trees by embedding are made of the pass that
+also gives attention, to have the same vectors as the others; `grasp index --tree embedding` reads
+without, and in bfloat16 its vectors differ in the last bits, which can turn a merge.
 
 `GRASP_TREE_WEIGHTS="NAME=DIRECTORY …"` adds trees by trained weights (`grasp train sprout`); none
 was trained on these files, and nothing was chosen on them.
