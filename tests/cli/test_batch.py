@@ -207,7 +207,8 @@ def test_unreadable_lines_are_counted_and_told_at_the_end(
     assert manifest("out")["unreadable"] == 2 and manifest("out")["exit"] == 7
     assert call(*LEAD, "in", "-o", "out", *skip, "--resume") == 7  # they are still dropped
     assert call(*LEAD, "in", "-o", "o2", *skip, "--max-errors", "1") == 5
-    assert "2 of 8 records" in capfd.readouterr().err and not Path("o2").exists()
+    # How many were written when the second bad line was met depends on how far reading is ahead.
+    assert re.search("2 of [5-8] records", capfd.readouterr().err) and not Path("o2").exists()
     keep = ("--on-error", "quarantine", "--quarantine", "bad")
     assert call(*LEAD, "in", "-o", "o3", *keep, "--max-errors", "25%") == 7
     assert [bad["number"] for bad in lines(Path("bad").read_text())] == [4, 8]
