@@ -65,7 +65,7 @@ def test_table_records_and_gates(grasp: Run, tmp_path: Path) -> None:
         (("--retrieval", "--qrels", "broken.tsv"), 4, "broken.tsv:6: expected query id"),
         (("--retrieval", "--qrels", "none.tsv"), 4, "none.tsv: cannot be opened"),
         (("--retrieval", "--qrels", "other.tsv"), 4, 'its ids are like "1", those of --qrels like'),
-        (("--retrieval", "--qrels", "qrels.tsv", "-o", "qrels.tsv"), 2, "this is also an input"),
+        (("--retrieval", "--qrels", "qrels.tsv", "-o", "run.jsonl"), 2, "this is also an input"),
     ],
 )
 def test_what_is_wrong(
