@@ -154,7 +154,7 @@ def test_an_index_of_another_model_version_or_profile(
     done = grasp("retrieve", "-x", "made", "-q", "river")
     assert done.returncode == 5 and "made with all-MiniLM-L6-v2" in done.stderr
     assert grasp("retrieve", "-x", "made", "-q", "river", "--mode", "sparse").returncode == 0
-    (made / "index.json").write_text(json.dumps({**original, "version": 3}))
+    (made / "index.json").write_text(json.dumps({**original, "version": 99}))
     done = grasp("retrieve", "-x", "made", "-q", "river")
     assert done.returncode == 5 and "needs a newer grasp" in done.stderr
     (made / "index.json").write_text(json.dumps(original))
