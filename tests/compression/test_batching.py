@@ -77,7 +77,7 @@ def test_who_else_asks_about_a_passage_changes_no_bit(tmp_path: Path) -> None:
     encoder = Encoder(tiny.bert(tmp_path), threads=1)
     relevance = TokenRelevance(encoder, COMPRESS)
     text = "The dam was built in 1911. It burst in 1924! Nobody was hurt."
-    (passage,) = Task.of({"question": "", "contexts": [{"text": text}]}, "rule").passages
+    (passage,) = Task.of({"question": "", "contexts": [{"id": "c", "text": text}]}, "rule").passages
     read = [relevance._tokens(passage)]
     asked = encoder.embed(["When did it burst?", "Who was hurt?", "Why?"])
     (together,) = relevance._similarities(read, [asked.T])

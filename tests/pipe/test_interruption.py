@@ -70,6 +70,7 @@ def test_writing_is_never_broken_off() -> None:
 
 def test_handlers_are_put_back_and_an_ignored_signal_stays_so() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    other = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         with Interruption().installed():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -78,6 +79,7 @@ def test_handlers_are_put_back_and_an_ignored_signal_stays_so() -> None:
         assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     finally:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, other)
 
 
 class Slow:
