@@ -35,6 +35,13 @@ COMMAND_LINE_ONLY = frozenset(
 _TAKEN = frozenset({"GRASP_CACHE"})  # where converted models are kept, not an option
 
 
+class _Names(list[str]):
+    """Names of environment variables, as an error message of the option parser shows them."""
+
+    def __str__(self) -> str:
+        return " or ".join(self)
+
+
 class Verbs(TyperGroup):
     """The verbs, each option with its environment variables.
 
@@ -48,7 +55,7 @@ class Verbs(TyperGroup):
             for name, option in options(command):
                 own = [option.envvar] if isinstance(option.envvar, str) else []
                 given = [variable(verb, name), variable("", name), *own]
-                option.envvar = list(dict.fromkeys(v for v in given if v not in _TAKEN))
+                option.envvar = _Names(dict.fromkeys(v for v in given if v not in _TAKEN))
 
 
 def leaves(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:

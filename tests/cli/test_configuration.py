@@ -259,3 +259,9 @@ def test_every_option_of_every_verb_has_variables_of_its_own() -> None:
         assert len(names) == len(set(names)), verb
         assert "GRASP_CACHE" not in names
     assert load(root).files == []
+
+
+def test_an_error_names_the_variables_as_people_write_them() -> None:
+    told = CliRunner().invoke(tried, ["answer", "-k", "x"])
+    assert told.exit_code == 2
+    assert "GRASP_ANSWER_TOP_K or GRASP_TOP_K" in " ".join(told.output.replace("│", " ").split())
