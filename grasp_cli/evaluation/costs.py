@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.records import Record, trace_of
 
 _STAGES = {"retrieval": "retrieve", "compression": "compress", "reader": "answer"}
 _FULL_STAGES = {"retrieval": "retrieve", "reader_full": "answer"}
@@ -26,7 +26,7 @@ def full_costs(record: Record) -> dict[str, float]:
 
 def _sizes(record: Record) -> dict[str, float]:
     """Tokens of the contexts before and after compression, and the shares that were removed."""
-    said = _trace(record, "compression")
+    said = trace_of(record, "compression")
     found = {name: said[name] for name in ("tokens_in", "tokens_out") if _known(said, name)}
     for name, unit in (("removed", "tokens"), ("removed_chars", "chars")):
         if _known(said, f"{unit}_in", f"{unit}_out") and said[f"{unit}_in"]:
@@ -35,7 +35,7 @@ def _sizes(record: Record) -> dict[str, float]:
 
 
 def _tokens(record: Record, reader: str) -> dict[str, float]:
-    said = _trace(record, reader)
+    said = trace_of(record, reader)
     names = ("prompt_tokens", "completion_tokens")
     return {name: said[name] for name in names if _known(said, name)}
 
@@ -49,7 +49,7 @@ def _seconds(record: Record, stages: Mapping[str, str]) -> dict[str, float]:
     found: dict[str, float] = {}
     kinds = set()
     for key, stage in stages.items():
-        said = _trace(record, key)
+        said = trace_of(record, key)
         if _known(said, "seconds"):
             kind = "latency" if said.get("latency") is True else "seconds"
             kinds.add(kind)
@@ -57,12 +57,6 @@ def _seconds(record: Record, stages: Mapping[str, str]) -> dict[str, float]:
     if len(kinds) == 1 and (kind := kinds.pop()) and f"{kind}_answer" in found:
         found[f"{kind}_total"] = sum(found.values())
     return found
-
-
-def _trace(record: Record, key: str) -> Record:
-    """What a stage says of itself; nothing where other data stands there."""
-    said = record.get(key)
-    return said if isinstance(said, dict) else {}
 
 
 def _known(said: Record, *names: str) -> bool:

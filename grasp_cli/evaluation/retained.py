@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grasp_cli.evaluation.answers import YES_NO
-from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.records import Record, trace_of
 from grasp_cli.text.answers import holds, tokens
 
 
@@ -34,7 +34,7 @@ def answer_kept(record: Record, *, failed: bool = False) -> bool | None:
 
 def is_verbatim(record: Record) -> bool | None:
     """Whether every evidence text is its slice of a context; None where there is no evidence."""
-    evidence, said = record.get("evidence"), _compression(record)
+    evidence, said = record.get("evidence"), trace_of(record, "compression")
     if not isinstance(evidence, list) or said.get("verbatim") is False:
         return None
     texts = {context["id"]: context["text"] for context in record.get("contexts", [])}
@@ -43,7 +43,7 @@ def is_verbatim(record: Record) -> bool | None:
 
 def within_budget(record: Record) -> bool | None:
     """Whether the context has no more tokens than its budget; None where there was none."""
-    said = _compression(record)
+    said = trace_of(record, "compression")
     most, tokens_out = said.get("max_tokens"), said.get("tokens_out")
     return None if most is None or tokens_out is None else bool(tokens_out <= most)
 
@@ -62,8 +62,3 @@ def _texts(record: Record) -> Iterator[str]:
         yield context["text"]
         if context.get("title"):
             yield context["title"]
-
-
-def _compression(record: Record) -> Record:
-    said = record.get("compression")
-    return said if isinstance(said, dict) else {}

@@ -13,7 +13,7 @@ from grasp_cli.evaluation.answers import FUNCTIONS
 from grasp_cli.evaluation.scoring import score
 from grasp_cli.experiment.folder import Folder, write_whole
 from grasp_cli.experiment.runner import Cell
-from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.records import Record, trace_of
 from grasp_cli.pipe.sources import read_records
 
 RESULTS = "final_benchmark_results.csv"
@@ -57,7 +57,7 @@ def detail(record: Record, answered: bool) -> dict[str, Any]:
         "answer": record.get("answer"),
         **values,
         **({"seconds": sum(spent)} if spent else {}),
-        **_tokens(record.get("compression") or {}),
+        **_tokens(trace_of(record, "compression")),
         "error": (record.get("error") or {}).get("message"),
     }
 

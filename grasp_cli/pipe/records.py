@@ -40,6 +40,12 @@ def to_record(value: Any, where: str, number: int) -> Record:
     return record
 
 
+def trace_of(record: Record, key: str) -> Record:
+    """What a stage left under `key`; nothing where there is none, or somebody else's value."""
+    found = record.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def to_document(value: Any, where: str, number: int) -> Record:
     """Check one document: `{id, title?, text, …}`; without an id it becomes `d<number>`."""
     document = _renamed(_mapping(value, where, "document"), DOCUMENT_ALIASES)

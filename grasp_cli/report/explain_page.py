@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.records import Record, trace_of
 from grasp_cli.report.explain_style import LEGEND, STYLE
 from grasp_cli.report.explained import MEANINGS, Document, Explained, Piece, explained, visible
 from grasp_cli.report.facts import facts
@@ -57,7 +57,7 @@ def _index(records: Sequence[Record]) -> str:
 
 
 def _removed(record: Record) -> str:
-    removed = (record.get("compression") or {}).get("removed")
+    removed = trace_of(record, "compression").get("removed")
     return f"{removed:.0%} removed" if isinstance(removed, (int, float)) else ""
 
 
@@ -79,8 +79,8 @@ def _rows(named: Iterable[tuple[str, str]]) -> str:
 
 def _bar(record: Record) -> str:
     """How much of the tokens is left, drawn; the numbers stand below it."""
-    said = record.get("compression") or {}
-    before, after = said.get("tokens_in"), said.get("tokens_out")
+    trace = trace_of(record, "compression")
+    before, after = trace.get("tokens_in"), trace.get("tokens_out")
     if not isinstance(before, int) or not isinstance(after, int) or before <= 0:
         return ""
     return (

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.records import Record, trace_of
 
 
 def facts(record: Record) -> list[tuple[str, str]]:
     """What the record says of gold, answers and costs, as names and values to show."""
-    said = {
+    shown = {
         "gold": " | ".join(map(str, record.get("answers") or [])),
         "answer": record.get("answer"),
         "answer from everything": record.get("answer_full"),
-        "tokens": _tokens(record.get("compression") or {}),
-        "sentences": _sentences(record.get("compression") or {}),
-        "method": _method(record.get("compression") or {}),
+        "tokens": _tokens(trace_of(record, "compression")),
+        "sentences": _sentences(trace_of(record, "compression")),
+        "method": _method(trace_of(record, "compression")),
         "seconds": _seconds(record),
-        "saved at the reader": _saved(record.get("saved") or {}),
-        "error": _error(record.get("error") or {}),
+        "saved at the reader": _saved(trace_of(record, "saved")),
+        "error": _error(trace_of(record, "error")),
     }
-    return [(name, str(value)) for name, value in said.items() if value]
+    return [(name, str(value)) for name, value in shown.items() if value]
 
 
-def _tokens(said: Record) -> str | None:
-    if "tokens_in" not in said:
+def _tokens(trace: Record) -> str | None:
+    if "tokens_in" not in trace:
         return None
-    removed = f", {said['removed']:.1%} removed" if "removed" in said else ""
-    return f"{said['tokens_in']} → {said.get('tokens_out')}{removed}"
+    share = trace.get("removed")
+    removed = f", {share:.1%} removed" if isinstance(share, (int, float)) else ""
+    return f"{trace['tokens_in']} → {trace.get('tokens_out')}{removed}"
 
 
-def _sentences(said: Record) -> str | None:
-    if "sentences" not in said:
+def _sentences(trace: Record) -> str | None:
+    if "sentences" not in trace:
         return None
-    steps = [f"{said['sentences']}"]
-    if "after_coarse" in said:
-        steps.append(f"{said['after_coarse']} after the coarse filter")
-    if "units" in said:
-        steps.append(f"{said['units']} units")
-    if "kept" in said:
-        steps.append(f"{said['kept']} of them kept" if "units" in said else f"{said['kept']} kept")
-    rescued = f", {said['rescued']} by a second hop" if "rescued" in said else ""
+    steps = [f"{trace['sentences']}"]
+    if "after_coarse" in trace:
+        steps.append(f"{trace['after_coarse']} after the coarse filter")
+    if "units" in trace:
+        steps.append(f"{trace['units']} units")
+    if "kept" in trace:
+        steps.append(
+            f"{trace['kept']} of them kept" if "units" in trace else f"{trace['kept']} kept"
+        )
+    rescued = f", {trace['rescued']} by a second hop" if "rescued" in trace else ""
     return " → ".join(steps) + rescued
 
 
-def _method(said: Record) -> str:
-    fallback = said.get("fallback") and f"fallback: {said['fallback']}"
-    return ", ".join(str(x) for x in (said.get("method"), said.get("profile"), fallback) if x)
+def _method(trace: Record) -> str:
+    fallback = trace.get("fallback") and f"fallback: {trace['fallback']}"
+    return ", ".join(str(x) for x in (trace.get("method"), trace.get("profile"), fallback) if x)
 
 
 def _seconds(record: Record) -> str:
@@ -56,13 +59,13 @@ def _seconds(record: Record) -> str:
     known = [
         f"{name} {seconds:.2f}"
         for name, key in spent
-        if isinstance(seconds := (record.get(key) or {}).get("seconds"), (int, float))
+        if isinstance(seconds := trace_of(record, key).get("seconds"), (int, float))
     ]
     return ", ".join(known)
 
 
-def _saved(said: Record) -> str:
-    tokens, seconds = said.get("tokens"), said.get("seconds")
+def _saved(trace: Record) -> str:
+    tokens, seconds = trace.get("tokens"), trace.get("seconds")
     return ", ".join(
         part
         for part in (
@@ -73,5 +76,5 @@ def _saved(said: Record) -> str:
     )
 
 
-def _error(said: Record) -> str:
-    return f"{said.get('stage')}: {said.get('message')}" if said else ""
+def _error(trace: Record) -> str:
+    return f"{trace.get('stage')}: {trace.get('message')}" if trace else ""

@@ -10,7 +10,7 @@ from grasp_cli.evaluation.methods import Methods
 from grasp_cli.evaluation.metrics import OF_RECORDS
 from grasp_cli.evaluation.summary import Key, Summary
 from grasp_cli.pipe.provenance import local_spans
-from grasp_cli.pipe.records import Record
+from grasp_cli.pipe.records import Record, trace_of
 from grasp_cli.report.pareto import chosen_quality
 
 _FULL = " (full)"
@@ -145,13 +145,13 @@ def _gold(record: Record) -> list[list[int]]:
 def _entry(
     label: str, record: Record, number: int | None, scores: list[tuple[str, float]]
 ) -> dict[str, Any]:
-    said = record.get("compression") or {}
+    trace = trace_of(record, "compression")
     entry: dict[str, Any] = {
         "label": label,
         "answer": record.get("answer"),
         "scores": scores,
         "set": number,
-        "tokens": [said.get("tokens_in"), said.get("tokens_out")],
+        "tokens": [trace.get("tokens_in"), trace.get("tokens_out")],
     }
     if "error" in record:
         error = record["error"]

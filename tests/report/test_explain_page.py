@@ -209,6 +209,14 @@ def test_what_does_not_fit_is_bad_data(more: dict[str, Any]) -> None:
         html(record(**more))
 
 
+@pytest.mark.parametrize("value", ["gzip", 3, [1], True, {"removed": "half", "tokens_in": None}])
+@pytest.mark.parametrize("key", ["compression", "reader", "reader_full", "saved"])
+def test_values_of_others_under_our_keys_say_nothing(key: str, value: Any) -> None:
+    own = {"id": "q", "question": "Who?", "contexts": [{"id": "d", "text": "Ann."}], key: value}
+    assert "Who?" in html(own)
+    assert "Who?" in "".join(for_terminal(own, 80, styled=False))
+
+
 def test_the_terminal_says_the_same_without_colour() -> None:
     plain = for_terminal(
         record(evidence_gold=[{"id": "a", "start": 0, "end": 3}]), 80, styled=False
