@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from grasp_cli.pipe.records import Record
+from grasp_cli.report.canvas import drawn
 from grasp_cli.report.explained import Document, Explained, Piece, explained, visible
 from grasp_cli.report.facts import facts
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -30,27 +31,20 @@ def for_terminal(record: Record, width: int, *, styled: bool) -> str:
     width : columns of the output
     styled : whether colours and dimming may be used; the marks say the same without them
     """
-    from rich.console import Console
     from rich.text import Text
 
     seen = explained(record)
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width,
-        force_terminal=styled,
-        color_system="256" if styled else None,
-        highlight=False,
-        emoji=False,
-    )
-    console.print(Text(f"{record['id']}  {visible(record['question'])}", style="bold"))
-    for name, value in facts(record):
-        console.print(Text.assemble((f"  {name}: ", "cyan"), visible(value)))
-    for document in seen.documents:
-        console.print()
-        console.print(Text(_heading(document), style="bold underline"))
-        console.print(_sentences(seen, document, width))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+    def draw(console: Console) -> None:
+        console.print(Text(f"{record['id']}  {visible(record['question'])}", style="bold"))
+        for name, value in facts(record):
+            console.print(Text.assemble((f"  {name}: ", "cyan"), visible(value)))
+        for document in seen.documents:
+            console.print()
+            console.print(Text(_heading(document), style="bold underline"))
+            console.print(_sentences(seen, document, width))
+
+    return drawn(draw, width, styled=styled)
 
 
 def _heading(document: Document) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
+from grasp_cli.report.canvas import drawn
 from grasp_cli.report.explained import visible
 from grasp_cli.report.tree_lines import DrawnTree, TreeLine
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
 LEGEND = (
@@ -27,27 +28,19 @@ def tree_for_terminal(tree: DrawnTree, width: int, *, styled: bool) -> str:
     width : columns of the output
     styled : whether colours may be used; the marks say the same without them
     """
-    from rich.console import Console
     from rich.text import Text
 
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width,
-        force_terminal=styled,
-        color_system="256" if styled else None,
-        highlight=False,
-        emoji=False,
-    )
-    name = f"{visible(tree.title)} ({visible(tree.id)})" if tree.title else visible(tree.id)
-    console.print(Text(f"{name}: {len(tree.lines)} nodes", style="bold underline"))
-    if tree.search:
-        console.print(Text(visible(tree.search.question), style="bold"))
-    for line in tree.lines:
-        console.print(_line(tree, line), no_wrap=True, overflow="ellipsis", crop=True)
-    legend = f"{LEGEND}; {SEARCH_LEGEND}" if tree.search else LEGEND
-    console.print(Text(legend, style="dim"))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    def draw(console: Console) -> None:
+        name = f"{visible(tree.title)} ({visible(tree.id)})" if tree.title else visible(tree.id)
+        console.print(Text(f"{name}: {len(tree.lines)} nodes", style="bold underline"))
+        if tree.search:
+            console.print(Text(visible(tree.search.question), style="bold"))
+        for line in tree.lines:
+            console.print(_line(tree, line), no_wrap=True, overflow="ellipsis", crop=True)
+        legend = f"{LEGEND}; {SEARCH_LEGEND}" if tree.search else LEGEND
+        console.print(Text(legend, style="dim"))
+
+    return drawn(draw, width, styled=styled)
 
 
 def mark_of(tree: DrawnTree, line: TreeLine) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,14 @@ def load_best(network: Network, directory: Path) -> None:
     from safetensors.torch import load_file
 
     load_parameters(network, load_file(str(directory / BEST)))
+
+
+def run(trainer: Loop, directory: Path, say: Callable[[str], None]) -> None:
+    """Train to the end, from the checkpoint where there is one; the network then has the best."""
+    if resume(trainer, directory):
+        say(f"going on from step {trainer.progress.step}")
+    trainer.run(lambda state: save(state, directory), lambda state: keep_best(state, directory))
+    load_best(trainer.network, directory)
 
 
 def log(entry: dict[str, Any], directory: Path) -> None:

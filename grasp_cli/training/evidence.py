@@ -78,13 +78,8 @@ def train(
         f"{len(training)} questions to train on, {len(held_back)} held back, "
         f"{trainer.steps} steps on {placement}"
     )
-    if checkpoint.resume(trainer, work):
-        say(f"going on from step {trainer.progress.step}")
-    trainer.run(
-        lambda state: checkpoint.save(state, work), lambda state: checkpoint.keep_best(state, work)
-    )
+    checkpoint.run(trainer, work, say)
     say(f"validation {curve(work, 'auc')}")
-    checkpoint.load_best(network, work)
     network.on("cpu")
     rng = random.Random(settings.seed)
     made_in = work / MADE

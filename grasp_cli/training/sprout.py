@@ -79,13 +79,8 @@ def train(
         f"{trainer.steps} steps on {placement}"
     )
     say(f"untrained: {_worded(before._asdict())}")
-    if checkpoint.resume(trainer, work):
-        say(f"going on from step {trainer.progress.step}")
-    trainer.run(
-        lambda state: checkpoint.save(state, work), lambda state: checkpoint.keep_best(state, work)
-    )
+    checkpoint.run(trainer, work, say)
     say("held-back loss " + curve(work, "held_back_loss", least=True))
-    checkpoint.load_best(network, work)
     after = trainer.measure(held_back)
     made_in = work / "model"
     _save(network, base, path, made_in, settings)
