@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from grasp_cli.models.batches import STEP, padded
 from grasp_cli.models.positions import usable_positions
-from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.models.runtime import torch_runtime
+from grasp_cli.models.trainable import trainable_encoder
 
 HIDDEN = 256  # of the head
 
@@ -39,18 +40,9 @@ class EvidenceNetwork:
 
     def __init__(self, base: Path, *, device: str = "cpu", threads: int | None = None) -> None:
         torch = torch_runtime(threads)
-        transformers = quiet_transformers()
         self.base = base
         self.device = device
-        self.encoder = transformers.AutoModel.from_pretrained(
-            base,
-            local_files_only=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            attn_implementation="sdpa",
-        )
-        if getattr(self.encoder, "pooler", None) is not None:
-            self.encoder.pooler = None  # not read
+        self.encoder = trainable_encoder(base, "sdpa")
         width = self.encoder.config.hidden_size
         self.head = torch.nn.Sequential(
             torch.nn.Linear(2 * width, HIDDEN), torch.nn.GELU(), torch.nn.Linear(HIDDEN, 1)

@@ -16,7 +16,8 @@ from grasp_cli.models.chunk_pooling import (
 from grasp_cli.models.encoder import special_tokens
 from grasp_cli.models.pooling import Pooling
 from grasp_cli.models.positions import usable_positions
-from grasp_cli.models.runtime import quiet_transformers, torch_runtime
+from grasp_cli.models.runtime import torch_runtime
+from grasp_cli.models.trainable import trainable_encoder
 from grasp_cli.pipe.errors import UsageError
 from grasp_cli.text.tokens import load_tokenizer
 
@@ -46,15 +47,7 @@ class SproutNetwork:
         self.device = device
         self.tokenizer = load_tokenizer(base)
         self.before, self.after = special_tokens(self.tokenizer)
-        self.encoder = quiet_transformers().AutoModel.from_pretrained(
-            base,
-            local_files_only=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            attn_implementation="eager",
-        )
-        if getattr(self.encoder, "pooler", None) is not None:
-            self.encoder.pooler = None  # not read
+        self.encoder = trainable_encoder(base, "eager")
         config = self.encoder.config
         alpha = torch.zeros(config.num_hidden_layers, config.num_attention_heads)
         self.head = torch.nn.ParameterDict({"alpha": torch.nn.Parameter(alpha)})
